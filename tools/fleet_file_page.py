@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm_fleet.config.schema import fleet_schema
+from tools.make_docs_markdown import cell
 
 HEAD = """# The fleet file
 
@@ -80,9 +81,5 @@ def _title(place: _Place, places: list[_Place]) -> str:
 
 
 def _section(title: str, node: dict[str, Any]) -> str:
-    rows = [f"| `{key}` | {_cell(value['description'])} |" for key, value in node["properties"].items()]
+    rows = [f"| `{key}` | {cell(value['description'])} |" for key, value in node["properties"].items()]
     return "\n".join([title, "", "| key | what it is |", "|---|---|", *rows, ""])
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

@@ -2,7 +2,6 @@
 
 from typing import cast
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -40,10 +39,7 @@ class NodeRole(Construct):
         Raises `FleetError` when the features make a longer policy than IAM takes.
         """
         super().__init__(scope, id)
-        stack = cdk.Stack.of(self)
-        self.permissions: tuple[Permission, ...] = permissions(
-            features, Place(partition=stack.partition, region=stack.region, account=stack.account)
-        )
+        self.permissions: tuple[Permission, ...] = permissions(features, Place.of(self))
         """The statements, each with its reason."""
         raise_problems(policy_size(characters_of(self.permissions)), subject=self.node.path)
         policy = iam.ManagedPolicy(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -47,6 +47,12 @@ class Place:
     """Region of the cluster."""
     account: str
     """Account of the cluster."""
+
+    @classmethod
+    def of(cls, scope: Construct) -> Self:
+        """Return the place of the stack that `scope` is in."""
+        stack = cdk.Stack.of(scope)
+        return cls(partition=stack.partition, region=stack.region, account=stack.account)
 
     def arn(self, service: str, resource: str, *, account: str | None = None) -> str:
         """Return an ARN of this place; `account` may be `*` for resources of the service's own account."""

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.service import alarm_facts, neuron_health_facts
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.metric_alarms import AlarmPlan
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.notifications.metric_alarms import AlarmPlan, threshold_words
 from llm_fleet.spec.service import Alarms
 
 _FIVE_MINUTES = 300
@@ -65,7 +64,7 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             ringing=10,
             # TGI tells of a queue from its first request on; a silent collector has an alarm of its own.
             missing="notBreaching",
-            meaning=f"For 10 minutes too many requests have waited in each task{_from(waiting, '')}. Raise "
+            meaning=f"For 10 minutes too many requests have waited in each task{threshold_words(waiting, '')}. Raise "
             "`scaling.maximum` (or `desired`), or give the model a larger batch; if tasks are below the maximum, look "
             "why new ones do not start (alarms HostRefused, TaskStopped).",
         ),
@@ -76,8 +75,8 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             periods=3,
             ringing=3,
             missing="notBreaching",
-            meaning=f"For 15 minutes the first token has taken too long on average{_from(first, ' s')}. With a queue: "
-            "more tasks. Without: prompts are long for this model and instance; look at their lengths, tensor "
+            meaning=f"For 15 minutes the first token has taken too long on average{threshold_words(first, ' s')}. With "
+            "a queue: more tasks. Without: prompts are long for this model and instance; look at their lengths, tensor "
             "parallelism and instance size.",
         ),
         AlarmPlan(
@@ -87,17 +86,12 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             periods=3,
             ringing=2,
             missing="notBreaching",
-            meaning=f"Too many requests have failed in servers{_from(percent, ' %')}: 5xx, and of TGI failed "
+            meaning=f"Too many requests have failed in servers{threshold_words(percent, ' %')}: 5xx, and of TGI failed "
             "generations, which it answers with 424, or not at all once a stream has begun. The reason is in the "
             "service's log group, streams `task/server/...`.",
         ),
         *_of_rejections(metrics),
     ]
-
-
-def _from(figure: float, unit: str) -> str:
-    """Return the threshold as it stands in a description; nothing of one that only the deployment knows."""
-    return "" if is_unresolved(figure) else f" ({figure:g}{unit} or more)"
 
 
 def _of_rejections(metrics: ServiceMetrics) -> list[AlarmPlan]:

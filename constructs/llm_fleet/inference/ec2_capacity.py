@@ -80,7 +80,7 @@ class Ec2Capacity(Construct):
             "Role",
             description=f"Hosts of the inference service {service_name}",
             permissions=host_permissions(
-                Place(partition=stack.partition, region=stack.region, account=stack.account),
+                Place.of(self),
                 cluster_name=cluster_name,
                 log_group_arn=stack.format_arn(
                     service="logs",

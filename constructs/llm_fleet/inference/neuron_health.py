@@ -1,6 +1,5 @@
 """Watches the Neuron devices of a service's hosts."""
 
-import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
@@ -87,8 +86,7 @@ class NeuronHealth(Construct):
     def _role(self, service_name: str, group_name: str | None) -> EcsRole:
         if group_name is None:
             raise ValueError("recover=True replaces hosts of an auto scaling group: tell auto_scaling_group_name")
-        stack = cdk.Stack.of(self)
-        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        place = Place.of(self)
         return EcsRole(
             self,
             "Role",

@@ -198,8 +198,7 @@ class ClusterObserver(Construct):
         )
 
     def _allow(self, key_arn: str | None) -> None:
-        stack = cdk.Stack.of(self)
-        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        place = Place.of(self)
         permissions = observer_permissions(place, self._clusters, key_arn=key_arn)
         statements: list[iam.PolicyStatement] = [statement_of(permission) for permission in permissions]
         self.function.allow_statements(statements, wildcards=reasons_of(permissions))

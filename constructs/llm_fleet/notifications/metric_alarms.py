@@ -11,6 +11,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
+from llm_fleet.rules.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,11 @@ def average_sum(metrics: Mapping[str, ServiceMetric], *, label: str) -> Measure:
     if len(metrics) == 1:
         return replace(next(iter(metrics.values())), label=label)
     return MetricMath(expression=" + ".join(metrics), metrics=MappingProxyType(dict(metrics)), label=label)
+
+
+def threshold_words(figure: float, unit: str) -> str:
+    """Return the threshold as it stands in a description; nothing of one that only the deployment knows."""
+    return "" if is_unresolved(figure) else f" ({figure:g}{unit} or more)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IConstruct, IDependable, IValidation
 
-from llm_fleet.iam.statements import NamedPolicy
+from llm_fleet.iam.statements import NamedPolicy, Place
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.node_rights import add_node_rights, place_of, policy_name
+from llm_fleet.parallelcluster.node_rights import add_node_rights, policy_name
 from llm_fleet.parallelcluster.provider import ClusterProvider, provider_permissions
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
@@ -183,7 +183,7 @@ class ClusterResources(Construct):
         accounting = plan.accounting
         permissions = provider_permissions(
             identity.configuration,
-            place_of(self),
+            Place.of(self),
             bundle=scripts.access if scripts else None,
             boundary="PermissionsBoundary" in identity.configuration.get("Iam", {}),
         )

@@ -71,7 +71,7 @@ def add_node_rights(
     write_buckets: Sequence[s3.IBucket],
 ) -> NodeRights:
     """Make the policies of the nodes of `plan`; `configuration` is rendered already, without scripts and policies."""
-    place = place_of(scope)
+    place = Place.of(scope)
     data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
 
     def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
@@ -114,12 +114,6 @@ def policy_name(scope: Construct, cluster_name: str, kind: str) -> str:
     IAM is global and a cluster's name is taken once a region, so the region is part of it.
     """
     return f"parallelcluster-{cdk.Stack.of(scope).region}-{cluster_name}-{kind}"
-
-
-def place_of(scope: Construct) -> Place:
-    """Return where the ARNs of the policies at `scope` point."""
-    stack = cdk.Stack.of(scope)
-    return Place(partition=stack.partition, region=stack.region, account=stack.account)
 
 
 def _features(

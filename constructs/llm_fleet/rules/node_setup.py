@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from llm_fleet.catalog.instances import facts_of
 from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_storage import check_mount_path
+from llm_fleet.rules.hyperpod.group_storage import check_mount_path, paths_overlap
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, check_not_bare, check_users
@@ -111,7 +110,7 @@ def _path(path: str, earlier: Sequence[str]) -> Iterator[Problem]:
     yield from found
     if found or is_unresolved(path):
         return
-    other = next((other for other in earlier if not is_unresolved(other) and _overlap(path, other)), None)
+    other = next((other for other in earlier if not is_unresolved(other) and paths_overlap(path, other)), None)
     if other is not None:
         yield Problem(
             code=Code.S3_MOUNT_PATH,
@@ -146,11 +145,6 @@ def _groups(groups: Sequence[str] | None, known: Sequence[str]) -> Iterator[Prob
                 value=name,
                 allowed=", ".join(known),
             )
-
-
-def _overlap(one: str, other: str) -> bool:
-    first, second = PurePosixPath(one), PurePosixPath(other)
-    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 NodeOfGroup = tuple[str, NodeType, str]

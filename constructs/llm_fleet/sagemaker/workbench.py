@@ -262,12 +262,6 @@ class WorkbenchRole(Construct):
         acknowledge_wildcards(policy, lambda: reasons_of(permissions))
 
 
-def place_of(scope: Construct) -> Place:
-    """Return where the ARNs of a policy in the stack around `scope` point."""
-    stack = cdk.Stack.of(scope)
-    return Place(partition=stack.partition, region=stack.region, account=stack.account)
-
-
 class ReachGrants(Protocol):
     """What of a cluster's grants the reach is made of."""
 

@@ -162,7 +162,7 @@ _UNKNOWN_REGION = "unknown-region"
 def synthesized_stacks(assembly: Path) -> tuple[StackTemplate, ...]:
     """Return the stacks of `assembly`, the folder that `cdk synth` wrote. Raises `FleetError` (LF1080)."""
     try:
-        artifacts: Mapping[str, Any] = _json(assembly / "manifest.json")["artifacts"]
+        artifacts: Mapping[str, Any] = read_json(assembly / "manifest.json")["artifacts"]
         found = tuple(_stacks(assembly, artifacts))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         _refuse_assembly(assembly, " ".join(f"{type(error).__name__}: {error}".split()))
@@ -185,27 +185,29 @@ def _stacks(assembly: Path, artifacts: Mapping[str, Any]) -> Iterator[StackTempl
         if artifact["type"] != _STACK:
             continue
         region = artifact["environment"].rpartition("/")[2]
-        template = _json(assembly / artifact["properties"]["templateFile"])
+        template = read_json(assembly / artifact["properties"]["templateFile"])
         yield StackTemplate(
             name=artifact["properties"].get("stackName", name),
             region=None if region == _UNKNOWN_REGION else region,
             resources=template.get("Resources", {}),
-            paths=dict(_paths(assembly, artifact)),
+            paths=dict(construct_paths(assembly, artifact)),
             outputs=template.get("Outputs", {}),
         )
 
 
-def _paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def construct_paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the logical id of each construct with its path, the stack first; older CDKs have them in the manifest."""
     told = dict(artifact.get("metadata", {}))
     if "additionalMetadataFile" in artifact:
-        told |= _json(assembly / artifact["additionalMetadataFile"])
+        told |= read_json(assembly / artifact["additionalMetadataFile"])
     for path, entries in told.items():
         for entry in entries:
             if entry["type"] == "aws:cdk:logicalId":
                 yield entry["data"], path.removeprefix("/")
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return what a file of an assembly holds."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -67,7 +67,7 @@ def check_mount_path(path: str) -> list[Problem]:
                 allowed=f"{limit.range} characters",
             )
         ]
-    hidden = next((taken for taken in hyperpod_facts().taken_mount_paths if _overlap(path, taken)), None)
+    hidden = next((taken for taken in hyperpod_facts().taken_mount_paths if paths_overlap(path, taken)), None)
     if hidden is None:
         return []
     return [
@@ -167,11 +167,11 @@ def _check_overlaps(mounts: Sequence[Mount]) -> list[Problem]:
         if first.kind != second.kind
         and not is_unresolved((first.mount_path, second.mount_path))
         and not (check_mount_path(first.mount_path) or check_mount_path(second.mount_path))
-        and _overlap(first.mount_path, second.mount_path)
+        and paths_overlap(first.mount_path, second.mount_path)
     ]
 
 
-def _overlap(one: str, other: str) -> bool:
+def paths_overlap(one: str, other: str) -> bool:
     """Whether one path is the other, or lies within it."""
     first, second = PurePosixPath(one), PurePosixPath(other)
     return first.is_relative_to(second) or second.is_relative_to(first)

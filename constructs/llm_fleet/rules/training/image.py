@@ -74,17 +74,17 @@ def check_image(environment: PlannedEnvironment, place: TrainingPlace) -> list[P
     image = image_of(environment, place) or ""
     tag = image.rpartition(":")[2]
     if is_unresolved(tag):
-        return [_problem_image("the tag of this image is only known when it is deployed", "write a tag", image)]
+        return [_image_problem("the tag of this image is only known when it is deployed", "write a tag", image)]
     if "@" in image:
         return [
-            _problem_image("Enroot imports images by their tag, not by a digest", "write `<repository>:<tag>`", image)
+            _image_problem("Enroot imports images by their tag, not by a digest", "write `<repository>:<tag>`", image)
         ]
     if not is_unresolved(image) and not _IMAGE.fullmatch(image):
         remedy = "write <registry>/<repository>:<tag>, e.g. public.ecr.aws/docker/library/python:3.11.9"
-        return [_problem_image("this is no image with a tag", remedy, image)]
+        return [_image_problem("this is no image with a tag", remedy, image)]
     if tag in _MOVED:
         remedy = "write a tag that is never moved: what an environment holds must not change under its name"
-        return [_problem_image(f"{tag} is another image tomorrow", remedy, image)]
+        return [_image_problem(f"{tag} is another image tomorrow", remedy, image)]
     return []
 
 
@@ -102,7 +102,7 @@ def _smp(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Prob
                     yield replace(problem, path=("groups",))
 
 
-def _problem_image(message: str, remedy: str, image: str) -> Problem:
+def _image_problem(message: str, remedy: str, image: str) -> Problem:
     return Problem(code=Code.TRAINING_IMAGE, message=message, remedy=remedy, path=("image",), value=image)
 
 
@@ -161,7 +161,7 @@ def _server(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
     kind = environment.given.server_kind
     if kind is None or kind not in model_exports():
         known = kind in model_servers()
-        yield _problem_exporting(
+        yield _export_problem(
             "the image of this server has no exporter: it compiles what it does not find when it starts"
             if known
             else "there is no such server",
@@ -173,12 +173,12 @@ def _server(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
             allowed=", ".join(model_exports()),
         )
     elif environment.use != EnvironmentUse.EXPORT:
-        yield _problem_exporting(
+        yield _export_problem(
             "jobs do not train in the image of a server", "leave `use` out", "use", environment.use.value, allowed=""
         )
     elif image_of(environment, place) is None:
         facts = model_servers()[kind]
-        yield _problem_exporting(
+        yield _export_problem(
             f"the image of {facts.title} is not offered in {place.region}"
             if place.region in regions()
             else "which registry has this image depends on the region, and nobody knows that yet",
@@ -192,13 +192,13 @@ def _server(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
 def _exporter(environment: PlannedEnvironment) -> Iterator[Problem]:
     """Return that there is no exporter; whether an image of one's own has one is for the job to find out."""
     if environment.kind is EnvironmentKind.SMP:
-        yield _problem_exporting(
+        yield _export_problem(
             "the image of SMP v2 is for GPUs, and has no exporter", "leave `use` out", "use", "export"
         )
     elif environment.kind is not EnvironmentKind.CONTAINER and _EXPORTER not in {
         plain(each.name) for each in environment.wanted
     }:
-        yield _problem_exporting(
+        yield _export_problem(
             f"models are exported by {_EXPORTER}, and this environment does not have it",
             f"take the server's own image, kind {EnvironmentKind.SERVER.value}; or add {_EXPORTER} to its packages, "
             "with the compiler of the server's image",
@@ -232,7 +232,7 @@ def _wrong(group: TrainingGroup, known: tuple[str, ...] | None) -> str | None:
     return None
 
 
-def _problem_exporting(message: str, remedy: str, path: str, value: str, *, allowed: str = "") -> Problem:
+def _export_problem(message: str, remedy: str, path: str, value: str, *, allowed: str = "") -> Problem:
     return Problem(
         code=Code.TRAINING_EXPORT, message=message, remedy=remedy, path=(path,), value=value, allowed=allowed
     )

@@ -158,7 +158,7 @@ def plan(environment: EnvironmentLike, place: TrainingPlace) -> PlannedEnvironme
         stack, release = _stack_and_release(environment, families)
     if environment.kind is EnvironmentKind.SMP and release is None:
         release = next(iter(smp_images()), None)
-    fitting = [group.name for group in groups if _planned_fits(group, environment, stack)]
+    fitting = [group.name for group in groups if _may_run(group, environment, stack)]
     family = next(iter(families), None)
     return PlannedEnvironment(
         given=environment,
@@ -207,7 +207,7 @@ def families_of(environment: EnvironmentLike, stack: str | None) -> tuple[str, .
     return None if server is None else server.families
 
 
-def _planned_fits(group: TrainingGroup, environment: EnvironmentLike, stack: str | None) -> bool:
+def _may_run(group: TrainingGroup, environment: EnvironmentLike, stack: str | None) -> bool:
     """Whether jobs of `group` may run in an environment that names no groups."""
     if environment.kind is EnvironmentKind.NEURON or use_of(environment) == EnvironmentUse.EXPORT:
         families, known = neuron_families(group), families_of(environment, stack)
@@ -244,10 +244,10 @@ def fits_python(file: Mapping[str, Any], python: str) -> bool:
     parts = unquote(file["url"]).rsplit("/", 1)[-1].split("?")[0].removesuffix(".whl").split("-")
     if len(parts) < 5:
         return True
-    return any(_wheel_name_fits(tag, "abi3" in parts[-2].split("."), python) for tag in parts[-3].split("."))
+    return any(_tag_fits(tag, "abi3" in parts[-2].split("."), python) for tag in parts[-3].split("."))
 
 
-def _wheel_name_fits(tag: str, stable: bool, python: str) -> bool:
+def _tag_fits(tag: str, stable: bool, python: str) -> bool:
     """One for a stable ABI, or for Python's own code alone, is for all later ones too."""
     match = _TAG.fullmatch(tag)
     if match is None:

@@ -72,7 +72,7 @@ def memory_fault(run: RunLike, plan: RunPlan, found: MemoryEstimate) -> Fault:
     )
 
 
-_FAULTS_DEGREES = {
+_DEGREE_WORDS = {
     "tensor_parallel": "tensor parallel",
     "pipeline_parallel": "pipeline parallel",
     "context_parallel": "context parallel",
@@ -90,14 +90,14 @@ def faults_of(run: RunLike) -> list[Fault]:
         return []
     of_degrees = [*_not_offered(run, plan), *_tensor_parallel(run, plan), *_model(run, plan)]
     of_world = [] if of_degrees else [*_world(run, plan), *_shards(run, plan)]
-    found = [*of_degrees, *of_world, *_faults_sequence(run, plan, divided=not (of_degrees or of_world))]
+    found = [*of_degrees, *of_world, *_sequence_faults(run, plan, divided=not (of_degrees or of_world))]
     if not (of_degrees or of_world):
         found += _batch(run, plan)
     return found or _memory(run, plan)
 
 
 def _not_offered(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
-    for degree, words in _FAULTS_DEGREES.items():
+    for degree, words in _DEGREE_WORDS.items():
         value = getattr(run, degree)
         if value is not None and value > 1 and degree not in backends()[plan.backend].degrees:
             yield Fault(
@@ -105,8 +105,7 @@ def _not_offered(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
                 message=f"the backend {plan.backend.value} has no {words}",
                 path=(degree,),
                 value=value,
-                allowed=", ".join(name for name in _FAULTS_DEGREES if name in backends()[plan.backend].degrees)
-                or "none",
+                allowed=", ".join(name for name in _DEGREE_WORDS if name in backends()[plan.backend].degrees) or "none",
             )
 
 
@@ -167,9 +166,7 @@ def _world(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     if plan.world % plan.model_parallel == 0:
         return
     degrees = ("tensor_parallel", "pipeline_parallel", "context_parallel")
-    product = " x ".join(
-        f"{_FAULTS_DEGREES[name]} {getattr(plan, name)}" for name in degrees if getattr(plan, name) > 1
-    )
+    product = " x ".join(f"{_DEGREE_WORDS[name]} {getattr(plan, name)}" for name in degrees if getattr(plan, name) > 1)
     keys = ("nodes", "pipeline_parallel", "context_parallel", "tensor_parallel")
     key = next((each for each in keys if getattr(run, each) is not None), "model")
     yield Fault(
@@ -210,7 +207,7 @@ def _batch(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     )
 
 
-def _faults_sequence(run: RunLike, plan: RunPlan, *, divided: bool) -> Iterator[Fault]:
+def _sequence_faults(run: RunLike, plan: RunPlan, *, divided: bool) -> Iterator[Fault]:
     longest = None if run.shape is None else run.shape.max_sequence
     length = plan.sequence_length
     if longest is not None and length > longest:
@@ -355,7 +352,7 @@ def _fitted(run: RunLike, changes: Changes, memory: bool) -> Changes | None:
     if plan is None:
         return None
     fitted = dict(changes)
-    length = _mend_sequence(run, plan)
+    length = _longest_sequence(run, plan)
     if length is None:
         return None
     if run.sequence_length is not None and length != run.sequence_length:
@@ -366,7 +363,7 @@ def _fitted(run: RunLike, changes: Changes, memory: bool) -> Changes | None:
     return fitted if is_good(changed(run, fitted), memory=memory) else None
 
 
-def _mend_sequence(run: RunLike, plan: RunPlan) -> int | None:
+def _longest_sequence(run: RunLike, plan: RunPlan) -> int | None:
     """Return the longest sequence, up to that of the run, that model and degrees can have."""
     longest = run.shape.max_sequence if run.shape is not None else None
     shared = plan.tensor_parallel if backends()[plan.backend].sequence_parallel else 1
@@ -374,7 +371,7 @@ def _mend_sequence(run: RunLike, plan: RunPlan) -> int | None:
     return min(plan.sequence_length, longest or plan.sequence_length) // unit * unit or None
 
 
-_SPREAD_DEGREES = ("tensor_parallel", "context_parallel", "shard_degree")
+_DEGREES_OF_SMP = ("tensor_parallel", "context_parallel", "shard_degree")
 _MORE_MEMORY = "take instances with more memory, a shorter sequence or a smaller model"
 _WITH_PIPELINE = "take instances with more memory, a backend with pipeline parallel, or a smaller model"
 
@@ -403,13 +400,13 @@ def check_spread(run: RunLike) -> list[Problem]:
 
 def _follows(problem: Problem, found: list[Problem], run: RunLike) -> bool:
     """Whether a problem of SMP is one of `found` already, or of a default that follows from a wrong degree."""
-    left_out = problem.path[0] in _SPREAD_DEGREES and getattr(run, str(problem.path[0])) is None
+    left_out = problem.path[0] in _DEGREES_OF_SMP and getattr(run, str(problem.path[0])) is None
     return problem.path in [each.path for each in found] or (bool(found) and left_out)
 
 
 def _in_run(problem: Problem, remedy: str) -> Problem:
     """Return a problem of SMP with the run's words, where a degree of the run itself is wrong."""
-    return replace(problem, remedy=remedy) if problem.path[0] in _SPREAD_DEGREES else problem
+    return replace(problem, remedy=remedy) if problem.path[0] in _DEGREES_OF_SMP else problem
 
 
 def _remedy(run: RunLike) -> str:

@@ -16,7 +16,7 @@ from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.catalog.endpoint_operations import endpoint_alarm_facts, time_to_live_facts
 from llm_fleet.iam.statements import Permission
 from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
-from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric
+from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric, threshold_words
 from llm_fleet.rules.sagemaker.endpoint_rollout import has_guardrails
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker.endpoint.render_endpoint import EndpointPlan, render_rollout
@@ -112,7 +112,7 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             periods=MINUTES,
             ringing=BAD_MINUTES,
             missing="notBreaching",
-            meaning=f"Too many requests have failed in the model{_from(percent, ' %')}. The reason is in the "
+            meaning=f"Too many requests have failed in the model{threshold_words(percent, ' %')}. The reason is in the "
             "endpoint's log; often a model does not fit its instance's memory. During an update this rolls back to "
             "what ran before.",
         ),
@@ -123,8 +123,9 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             periods=MINUTES,
             ringing=BAD_MINUTES,
             missing="notBreaching",
-            meaning=f"Answers take too long on average{_from(seconds, ' s')}; SageMaker breaks off after 60 s. Fewer "
-            "tokens an answer, more instances, or a larger one. During an update this rolls back to what ran before.",
+            meaning=f"Answers take too long on average{threshold_words(seconds, ' s')}; SageMaker breaks off after "
+            "60 s. Fewer tokens an answer, more instances, or a larger one. During an update this rolls back to what "
+            "ran before.",
         ),
         AlarmPlan(
             id=IDLE,
@@ -161,11 +162,6 @@ def time_to_live_plan(function_name: str) -> AlarmPlan:
         meaning="The function that is to delete the endpoint when its time has come has failed again and again: the "
         "endpoint may cost on. The reason is in the function's log group; delete the endpoint by destroying its stack.",
     )
-
-
-def _from(figure: float, unit: str) -> str:
-    """Return the threshold as it stands in a description; nothing of one that only the deployment knows."""
-    return "" if is_unresolved(figure) else f" ({figure:g}{unit} or more)"
 
 
 def endpoint_dashboard(

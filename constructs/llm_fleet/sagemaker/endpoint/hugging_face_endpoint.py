@@ -286,8 +286,7 @@ class HuggingFaceEndpoint(EndpointBase):
         """Its scaling, its end and its budget."""
 
     def _permissions(self, plan: EndpointPlan, *, in_network: bool, volume_key_arn: str | None) -> list[Permission]:
-        stack = cdk.Stack.of(self)
-        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        place = Place.of(self)
         of_endpoint = endpoint_permissions(
             plan,
             place,

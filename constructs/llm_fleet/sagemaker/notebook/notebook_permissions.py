@@ -16,7 +16,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.sagemaker.notebook import is_code_commit
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker import workbench as work
-from llm_fleet.sagemaker.workbench import WorkbenchRole, place_of
+from llm_fleet.sagemaker.workbench import WorkbenchRole
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 
 _CODE_COMMIT = re.compile(r"/v1/repos/(?P<name>[^/]+)/?")
@@ -98,7 +98,7 @@ def notebook_role(
     security_group: ec2.ISecurityGroup | None,
 ) -> WorkbenchRole:
     """Make the role of the instance called `name`, that may use these buckets, this key and this network."""
-    place = place_of(scope)
+    place = Place.of(scope)
     prefixes = tuple(notebook.name_prefixes) or (name, *notebook_facts().sdk_name_prefixes)
     region = None if is_unresolved(place.region) else place.region
     return WorkbenchRole(

@@ -27,7 +27,7 @@ from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker import workbench as work
-from llm_fleet.sagemaker.workbench import WorkbenchRole, place_of
+from llm_fleet.sagemaker.workbench import WorkbenchRole
 from llm_fleet.spec.studio import StudioSpec
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
@@ -219,7 +219,7 @@ class StudioRole(WorkbenchRole):
         reaches_clusters: bool,
     ) -> None:
         """Make the role, for work with these buckets, this key and this network."""
-        self._place = place_of(scope)
+        self._place = Place.of(scope)
         super().__init__(
             scope,
             id,

@@ -111,7 +111,7 @@ class TrainingJob(Construct):
         """Where results and checkpoints go, unless the job says otherwise."""
         self._network = network
         self._source = self._make_source()
-        self._place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        self._place = Place.of(scope)
         role = self._make_role()
         self.role: iam.IRole = role.role
         """What the job's containers act with, and SageMaker for them."""

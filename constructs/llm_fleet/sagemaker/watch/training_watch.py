@@ -10,7 +10,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.statements import Place, reasons_of, statement_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_forms
@@ -29,7 +29,6 @@ from llm_fleet.sagemaker.watch.watch_permissions import (
     JobScope,
     WatchSurroundings,
     attach_job_policy,
-    place_of,
     split_places,
     statement_suffix,
     watch_permissions,
@@ -231,7 +230,7 @@ class TrainingWatch(Construct):
         )
         topic_key: kms.IKey | None = getattr(self.topic, "master_key", None)
         permissions = watch_permissions(
-            place_of(self),
+            Place.of(self),
             WatchSurroundings(
                 queue=self.queue.queue.queue_arn,
                 table=self.record_table_arn,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -206,18 +205,12 @@ def _key_permissions(job: JobScope) -> Sequence[Permission]:
     )
 
 
-def place_of(scope: Construct) -> Place:
-    """Return where the ARNs of a policy in the stack of `scope` point."""
-    stack = cdk.Stack.of(scope)
-    return Place(partition=stack.partition, region=stack.region, account=stack.account)
-
-
 def attach_job_policy(scope: Construct, role: iam.IRole, job: JobScope) -> iam.ManagedPolicy:
     """Make a policy below `scope`, in the stack of the job, and attach it to the watch's `role`.
 
     The watch's stack is made first and knows no job: so there is no circle, and the right goes when the job goes.
     """
-    permissions = job_permissions(place_of(scope), job)
+    permissions = job_permissions(Place.of(scope), job)
     policy = iam.ManagedPolicy(
         scope,
         "WatchPolicy",

@@ -1,6 +1,5 @@
 """A synthesized assembly: its resources, what refers to what, and a view of it."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, NoReturn, Self, cast
 
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.plan.picture.things import Resource
+from llm_fleet.cli.plan.stack_templates import construct_paths, read_json
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 
 _STACK, _NESTED = "aws:cloudformation:stack", "cdk:cloud-assembly"
@@ -59,7 +59,7 @@ def _refuse(folder: Path, why: str) -> NoReturn:
 
 
 def _stacks(folder: Path) -> Iterator[Stack]:
-    artifacts: Mapping[str, Any] = _json(folder / "manifest.json")["artifacts"]
+    artifacts: Mapping[str, Any] = read_json(folder / "manifest.json")["artifacts"]
     for name, artifact in artifacts.items():
         told = artifact.get("properties", {})
         if artifact["type"] == _NESTED:
@@ -69,9 +69,9 @@ def _stacks(folder: Path) -> Iterator[Stack]:
 
 
 def _stack(folder: Path, name: str, artifact: Mapping[str, Any]) -> Stack:
-    template = _json(folder / artifact["properties"]["templateFile"])
+    template = read_json(folder / artifact["properties"]["templateFile"])
     stack_name = artifact["properties"].get("stackName", name)
-    paths = dict(_paths(folder, artifact))
+    paths = {key: path.partition("/")[2] for key, path in construct_paths(folder, artifact)}
     return Stack(
         name=stack_name,
         region=artifact["environment"].rpartition("/")[2],
@@ -87,21 +87,6 @@ def _stack(folder: Path, name: str, artifact: Mapping[str, Any]) -> Stack:
         },
         outputs=template.get("Outputs", {}),
     )
-
-
-def _paths(folder: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the logical id of each construct with its path below the stack; older CDKs tell them in the manifest."""
-    told = cast("dict[str, Any]", dict(artifact.get("metadata", {})))
-    if "additionalMetadataFile" in artifact:
-        told |= _json(folder / artifact["additionalMetadataFile"])
-    for path, entries in told.items():
-        for entry in entries:
-            if entry["type"] == "aws:cdk:logicalId":
-                yield entry["data"], path.removeprefix("/").partition("/")[2]
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 _IN_SUB = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
