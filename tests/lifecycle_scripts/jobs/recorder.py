@@ -11,6 +11,7 @@ of them need is imported late.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -67,8 +68,11 @@ def note(name: str, words: list[str]) -> int:
     environment = {key: value for key, value in os.environ.items() if KEPT.match(key)}
     call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
     with open(f"{RECORDS}/calls", "a") as file:
+        # The tasks of a step call at the same time: without the lock, one reads half of what another writes.
+        fcntl.flock(file, fcntl.LOCK_EX)
         file.write(json.dumps(call) + "\n")
-    return sum(json.loads(line)["name"] == name for line in read("calls").splitlines())
+        file.flush()
+        return sum(json.loads(line)["name"] == name for line in read("calls").splitlines())
 
 
 def read(name: str) -> str:
