@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import FleetNetwork, Front, InferenceService, Model, ServiceSpec, TgiServer
+from llm_fleet import FleetNetwork, Front, InferenceService, Model, NetworkSpec, ServiceSpec, TgiServer
 
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 
@@ -21,7 +21,7 @@ class ProductStack(cdk.Stack):
         application = iam.Role.from_role_name(self, "Application", "shop-backend")
 
         # --- the fifteen lines ---
-        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
+        network = FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az4"]))
         spec = ServiceSpec(
             name="chat",
             model=Model(s3_uri="s3://my-models/tanuki-8b"),

@@ -13,6 +13,7 @@ from llm_fleet import (
     LoginPool,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
@@ -28,7 +29,7 @@ class ResearchStack(cdk.Stack):
         engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
 
         # --- the fourteen lines ---
-        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
+        network = FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
         lustre = LustreFileSystem(self, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
         home = OpenZfsFileSystem(self, "Home", network=network)
         cluster = ParallelCluster(

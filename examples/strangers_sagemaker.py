@@ -17,6 +17,7 @@ from llm_fleet import (
     HuggingFaceEndpoint,
     JobMetric,
     LossSpike,
+    NetworkSpec,
     SourceBundle,
     TrainingImage,
     TrainingJob,
@@ -38,7 +39,7 @@ class LabStack(cdk.Stack):
         super().__init__(scope, id, env=env)
 
         # --- the thirty lines ---
-        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1"])
+        network = FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"]))
         TrainingNotebook(self, "Notebook", network=network)
         HuggingFaceEndpoint(
             self,

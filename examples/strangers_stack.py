@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec, NetworkSpec
 
 
 class ResearchStack(cdk.Stack):
@@ -19,7 +19,7 @@ class ResearchStack(cdk.Stack):
         engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
 
         # --- the ten lines ---
-        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
+        network = FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
         lustre = LustreFileSystem(self, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
         groups = [
             InstanceGroup.controller("ml.m5.xlarge"),

@@ -11,17 +11,6 @@ def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Ne
     """Return `network` for use in `scope`'s stack: as it is if a stack made it, imported if it existed before."""
     if not isinstance(network, NetworkConfig):
         return network
-    existing = network.vpc
-    if existing is None:
+    if network.vpc is None:
         raise TypeError("the description of a new network belongs in a NetworkStack")
-    return FleetNetwork.from_ids(
-        scope,
-        "Network",
-        vpc_id=existing.vpc_id,
-        subnets=existing.subnets,
-        security_group_id=existing.security_group_id,
-        compute_cidrs=existing.compute_cidrs,
-        private_subnets=existing.private_subnets,
-        public_subnets=existing.public_subnets,
-        vpc_cidrs=existing.vpc_cidrs,
-    )
+    return FleetNetwork.from_ids(scope, "Network", network.vpc)

@@ -8,6 +8,7 @@ from constructs import Construct
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet_stacks.fleet_stack import FleetStack
 
@@ -47,17 +48,9 @@ class NetworkStack(FleetStack):
         self.network = FleetNetwork(
             self,
             "Network",
-            availability_zone_ids=config.availability_zone_ids,
-            cidr=config.cidr,
-            compute_cidr=config.compute_cidr,
-            internet=config.internet,
-            endpoints=config.endpoints,
+            config.narrowed(NetworkSpec),
             endpoint_features=endpoint_features,
-            flow_log_days=config.flow_log_days,
             encryption_key=self.key,
-            interface_quota=config.interface_quota,
-            load_balancer_zone_ids=config.load_balancer_zone_ids,
-            without_endpoints=config.without_endpoints,
         )
         """The network, for the stacks that stand in it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")

@@ -8,6 +8,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 
 Resources = dict[str, dict[str, Any]]
 Find = Callable[..., Resources]
@@ -15,7 +16,7 @@ Find = Callable[..., Resources]
 
 @pytest.fixture
 def network(stack: cdk.Stack) -> FleetNetwork:
-    return FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet import FleetKey, FleetNetwork, SlurmDatabase
+from llm_fleet import FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase
 from tests.clean import Finder, every_checker
 
 
@@ -11,7 +11,7 @@ from tests.clean import Finder, every_checker
 def everything(stack: cdk.Stack) -> cdk.Stack:
     """A database of each engine beside the network that it stands in."""
     key = FleetKey(stack, "Key")
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], encryption_key=key)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     SlurmDatabase(stack, "Aurora", network=network, encryption_key=key)
     SlurmDatabase(stack, "Mysql", network=network, encryption_key=key, engine="mysql")
     SlurmDatabase(stack, "Mariadb", network=network, encryption_key=key, engine="mariadb", standby=True)

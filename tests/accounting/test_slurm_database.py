@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
-from llm_fleet import EfaSecurityGroup, FleetKey, FleetNetwork, SlurmDatabase
+from llm_fleet import EfaSecurityGroup, ExistingNetworkSpec, FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase
 from llm_fleet.rules.problem import FleetError
 from tests.accounting.conftest import Find
 
@@ -64,7 +64,7 @@ def test_it_stands_in_two_zones_without_a_way_out(stack: cdk.Stack, network: Fle
 def test_its_subnets_overlap_with_no_others_and_do_not_move(stack: cdk.Stack, find: Find, zones: int) -> None:
     ids = [f"usw2-az{n + 1}" for n in range(min(zones, 4))] if zones < 6 else [f"use1-az{n + 1}" for n in range(6)]
     home = stack if zones < 6 else cdk.Stack(cdk.App(), "East", env=cdk.Environment(region="us-east-1"))
-    network = FleetNetwork(home, "Network", availability_zone_ids=ids)
+    network = FleetNetwork(home, "Network", NetworkSpec(availability_zone_ids=ids))
     network.database_subnets()
     blocks = [
         found["Properties"]["CidrBlock"]
@@ -202,7 +202,9 @@ def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, netw
 
 
 def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack, find: Find) -> None:
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets={"usw2-az4": ONE})
+    network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets={"usw2-az4": ONE})
+    )
     with pytest.raises(FleetError) as error:
         SlurmDatabase(stack, "Database", network=network)
     assert [problem.code.value for problem in error.value.problems] == ["LF699"]
@@ -213,7 +215,9 @@ def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack
 
 def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, find: Find) -> None:
     subnets = {"usw2-az4": ONE, "usw2-az1": TWO, "usw2-az2": THREE}
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets=subnets)
+    network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=subnets)
+    )
     SlurmDatabase(stack, "Database", network=network)
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 

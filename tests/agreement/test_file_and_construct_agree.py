@@ -20,6 +20,7 @@ from llm_fleet import (
     InstanceGroup,
     LifecycleScripts,
     LustreFileSystem,
+    NetworkSpec,
     NeuronHost,
     NodeType,
     OpenZfsFileSystem,
@@ -51,7 +52,7 @@ def workers(instance_type: str = "ml.trn1.32xlarge", **options: Any) -> Instance
 
 def cluster(*groups: InstanceGroup, compute_cidr: str = "10.1.0.0/16", **options: Any) -> Construct:
     def make(stack: cdk.Stack) -> None:
-        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE], compute_cidr=compute_cidr)
+        network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE], compute_cidr=compute_cidr))
         HyperPodCluster(stack, "Train", network=network, groups=groups or (CONTROLLER, workers()), **options)
 
     return make
@@ -61,7 +62,7 @@ def apart(*, group: str | None, whole: str | None) -> Construct:
     """A cluster, or one group of it, in another AZ than its file system."""
 
     def make(stack: cdk.Stack) -> None:
-        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE, OTHER_ZONE])
+        network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
         groups = (CONTROLLER, workers(availability_zone_id=group))
         fsx = LustreFileSystem(stack, "Fsx", network=network)
         HyperPodCluster(stack, "Train", network=network, lustre=fsx, groups=groups, availability_zone_id=whole)
@@ -133,7 +134,7 @@ def training(code: str, lines: str, *environments: TrainingEnvironment, **runtim
     """A mistake in what nodes carry for jobs, of a cluster with the Lustre file system of the file."""
 
     def make(stack: cdk.Stack) -> None:
-        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+        network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
         fsx = LustreFileSystem(stack, "Fsx", network=network)
         given: dict[str, Any] = {"environments": environments} | runtime
         HyperPodCluster(

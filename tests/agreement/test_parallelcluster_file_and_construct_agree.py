@@ -25,6 +25,7 @@ from llm_fleet import (
     LoginPool,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     NeuronHost,
     NodeScripts,
     OpenZfsFileSystem,
@@ -63,7 +64,9 @@ def trn1(name: str = "trn1", **options: Any) -> Queue:
 def cluster(make_queues: Callable[[], Sequence[Queue]] = lambda: [trn1()], **options: Any) -> Construct:
     def make(stack: cdk.Stack) -> ParallelCluster:
         network = FleetNetwork(
-            stack, "Network", availability_zone_ids=[ZONE], compute_cidr=options.pop("compute_cidr", "10.1.0.0/24")
+            stack,
+            "Network",
+            NetworkSpec(availability_zone_ids=[ZONE], compute_cidr=options.pop("compute_cidr", "10.1.0.0/24")),
         )
         given: dict[str, Any] = {"head_node": HEAD, "cluster_name": "pc"} | options
         return ParallelCluster(stack, "Pc", network=network, queues=make_queues(), **given)
@@ -98,25 +101,25 @@ def stored(code: str, line: str, **options: Any) -> Bad:
 
 
 def closed(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE], internet=InternetAccess.NONE)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE], internet=InternetAccess.NONE))
     ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()])
 
 
 def below_fsx(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
     apps = SharedStorage.managed_ebs("data", mount_dir="/fsx/apps", size_gib=200)
     ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], lustre=lustre, shared_storage=[apps])
 
 
 def home_without_volume(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef0"))
     ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], open_zfs=home)
 
 
 def fleet_lustre(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=5000), network=network)
 
 

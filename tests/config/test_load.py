@@ -39,7 +39,7 @@ def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
 def test_values_are_resolved() -> None:
     fleet = load_fleet(ROOT / "examples/hyperpod-trn1.yaml")
     assert fleet.network is not None
-    assert fleet.network.availability_zone_ids == ("usw2-az4",)
+    assert fleet.network.zones == ("usw2-az4",)
     assert fleet.storage.fsx is not None
     fsx = fleet.storage.fsx
     assert (fsx.storage_capacity_gib, fsx.throughput) == (4800, LustreThroughput(per_tib=250))

@@ -21,6 +21,7 @@ from llm_fleet import (
     TgiServer,
 )
 from llm_fleet.spec.model_server import AnyServer
+from llm_fleet.spec.network import NetworkSpec
 from local.serving.local_issuer import LocalIssuer, token_settings
 from local.serving.local_service import LocalService
 from local.serving.template.read_front import read_front
@@ -47,7 +48,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
     """One stack: TGI with a key, vLLM with a key, TGI with tokens behind HTTPS."""
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("contract") / "cdk.out"))
     stack = cdk.Stack(app, "Contract", env=ENVIRONMENT)
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az4"]))
 
     def add(name: str, server: AnyServer, front: Front) -> None:
         InferenceService(

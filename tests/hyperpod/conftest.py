@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec, NetworkSpec
 
 ZONE = "usw2-az4"
 OTHER_ZONE = "usw2-az1"
@@ -17,7 +17,7 @@ MakeCluster = Callable[..., HyperPodCluster]
 
 @pytest.fixture
 def network(stack: cdk.Stack) -> FleetNetwork:
-    return FleetNetwork(stack, "Network", availability_zone_ids=[ZONE, OTHER_ZONE])
+    return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
 
 
 @pytest.fixture

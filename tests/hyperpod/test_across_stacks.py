@@ -12,10 +12,12 @@ from aws_cdk.assertions import Template
 from llm_fleet import (
     AccountingDatabase,
     EfaSecurityGroup,
+    ExistingNetworkSpec,
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
     LustreFileSystem,
+    NetworkSpec,
 )
 from llm_fleet.network.network import rule_description
 from tests.assembly.assembly import Assembly
@@ -26,7 +28,7 @@ GROUPS = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("trn1"
 
 @pytest.fixture
 def network(stack: cdk.Stack) -> FleetNetwork:
-    return FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
 
 def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
     anywhere = cdk.Stack(app, "Anywhere")
-    network = FleetNetwork(anywhere, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     cluster = HyperPodCluster(anywhere, "Train", network=network, groups=GROUPS)
     cluster.grants.ssm_session(cluster)
     policies: Any = Template.from_stack(anywhere).find_resources("AWS::IAM::ManagedPolicy")
@@ -142,9 +144,11 @@ def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imp
         network = FleetNetwork.from_ids(
             where,
             "Network",
-            vpc_id="vpc-0123456789abcdef0",
-            subnets={"usw2-az4": "subnet-0123456789abcdef0"},
-            security_group_id="sg-0123456789abcdef0",
+            ExistingNetworkSpec(
+                vpc_id="vpc-0123456789abcdef0",
+                subnets={"usw2-az4": "subnet-0123456789abcdef0"},
+                security_group_id="sg-0123456789abcdef0",
+            ),
         )
         workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[shared])
         database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)

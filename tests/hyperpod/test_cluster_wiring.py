@@ -16,11 +16,13 @@ from aws_cdk.assertions import Template
 from llm_fleet import (
     AccountingDatabase,
     EfaSecurityGroup,
+    ExistingNetworkSpec,
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     RollingUpdate,
     ScheduledUpdate,
 )
@@ -194,7 +196,9 @@ def test_subnets_that_exist_may_be_another_accounts(
     HyperPodCluster(
         existing,
         "Train",
-        network=FleetNetwork.from_ids(existing, "Network", vpc_id="vpc-0123456789abcdef0", subnets=ids),
+        network=FleetNetwork.from_ids(
+            existing, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=ids)
+        ),
         groups=[InstanceGroup.controller("ml.m5.xlarge")],
     )
     mixed = cdk.Stack(app, "Mixed", env=cdk.Environment(account=stack.account, region=stack.region))
@@ -204,7 +208,7 @@ def test_subnets_that_exist_may_be_another_accounts(
     HyperPodCluster(
         mixed,
         "Train",
-        network=FleetNetwork(mixed, "Network", availability_zone_ids=["usw2-az4"]),
+        network=FleetNetwork(mixed, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])),
         groups=[
             InstanceGroup.controller("ml.m5.xlarge"),
             InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, subnets=[own]),

@@ -5,7 +5,7 @@ from time import perf_counter
 
 import aws_cdk as cdk
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, NetworkSpec
 from tools.synth_environment import cdk_context
 
 ROUNDS = 5
@@ -17,7 +17,7 @@ def synth(groups: int, folder: Path) -> float:
     start = perf_counter()
     app = cdk.App(context=cdk_context(), outdir=str(folder))
     stack = cdk.Stack(app, "Test", env=cdk.Environment(account="111122223333", region="us-west-2"))
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     HyperPodCluster(
         stack,
         "Train",

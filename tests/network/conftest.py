@@ -8,6 +8,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 
 Make = Callable[..., Template]
 
@@ -18,7 +19,9 @@ def make(stack: cdk.Stack) -> Make:
 
     def made(**changes: Any) -> Template:
         good: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"]}
-        FleetNetwork(stack, "Network", **{**good, **changes})
+        told = {**good, **changes}
+        around = {name: told.pop(name) for name in ("endpoint_features", "encryption_key") if name in told}
+        FleetNetwork(stack, "Network", NetworkSpec(**told), **around)
         return Template.from_stack(stack)
 
     return made

@@ -7,31 +7,33 @@ import pytest
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from llm_fleet.storage.fleet_key import FleetKey
 from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
 from tests.network.looking import TWO_ZONES
 
 KINDS: dict[str, Callable[[cdk.Stack], object]] = {
-    "OneAz": lambda stack: FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"]),
+    "OneAz": lambda stack: FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])),
     "TwoAzsOwnKey": lambda stack: FleetNetwork(
-        stack, "Network", availability_zone_ids=TWO_ZONES, encryption_key=FleetKey(stack, "Key", alias="alias/fleet")
+        stack,
+        "Network",
+        NetworkSpec(availability_zone_ids=TWO_ZONES),
+        encryption_key=FleetKey(stack, "Key", alias="alias/fleet"),
     ),
     "SharedNat": lambda stack: FleetNetwork(
-        stack, "Network", availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT
+        stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT)
     ),
     "Closed": lambda stack: FleetNetwork(
         stack,
         "Network",
-        availability_zone_ids=TWO_ZONES,
-        internet=InternetAccess.NONE,
+        NetworkSpec(availability_zone_ids=TWO_ZONES, internet=InternetAccess.NONE),
         endpoint_features=list(EndpointFeature),
     ),
     "Existing": lambda stack: FleetNetwork.from_ids(
         stack,
         "Network",
-        vpc_id="vpc-0123456789abcdef0",
-        subnets={"usw2-az4": "subnet-0123456789abcdef0"},
+        ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets={"usw2-az4": "subnet-0123456789abcdef0"}),
     ),
 }
 

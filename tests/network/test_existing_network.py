@@ -14,6 +14,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 VPC = "vpc-0123456789abcdef0"
 SUBNETS = {"usw2-az4": "subnet-0123456789abcdef4", "usw2-az1": "subnet-0123456789abcdef1"}
@@ -22,7 +23,9 @@ CLAIM = AddressClaim.for_instances(owner="train/workers", instance_types="ml.p5.
 
 
 def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cdk.Stack):
-    network: Network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network: Network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    )
     assert network.vpc.vpc_id == VPC
     assert network.availability_zone_ids == ("usw2-az4", "usw2-az1")
     assert network.compute_subnet().subnet_id == SUBNETS["usw2-az4"]
@@ -38,18 +41,20 @@ def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cd
 
 
 def test_there_is_no_warning(stack: cdk.Stack):
-    FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP))
     assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
 
 
 def test_the_rules_of_a_given_group_are_left_alone(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    )
     network.security_group.add_ingress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(988))
     Template.from_stack(stack).resource_count_is("AWS::EC2::SecurityGroupIngress", 0)
 
 
 def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS)
+    network = FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS))
     network.keep()
     template = Template.from_stack(stack)
     template.has_resource(
@@ -60,7 +65,7 @@ def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
 
 
 def test_by_constructs(stack: cdk.Stack):
-    made = FleetNetwork(stack, "Made", availability_zone_ids=["usw2-az4"])
+    made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     network: Network = FleetNetwork.from_attributes(
         stack,
         "Network",
@@ -73,7 +78,9 @@ def test_by_constructs(stack: cdk.Stack):
 
 
 def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.Stack):
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    )
     assert network.reserve_addresses([CLAIM]) == []
     app.synth()
 
@@ -82,10 +89,9 @@ def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
     network = FleetNetwork.from_ids(
         stack,
         "Network",
-        vpc_id=VPC,
-        subnets=SUBNETS,
-        security_group_id=GROUP,
-        compute_cidrs={"usw2-az4": "10.0.8.0/24"},
+        ExistingNetworkSpec(
+            vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP, compute_cidrs={"usw2-az4": "10.0.8.0/24"}
+        ),
     )
     (problem,) = network.reserve_addresses([CLAIM])
     assert problem.code == Code.SUBNET_TOO_SMALL
@@ -95,14 +101,16 @@ def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
 
 
 def test_a_stranger_among_the_azs(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_ids(
+        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    )
     with pytest.raises(FleetError, match="LF206"):
         network.compute_subnet("usw2-az2")
 
 
 def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
-        FleetNetwork.from_ids(stack, "Network", vpc_id="mine", subnets={"use1-az6": "yours"})
+        FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id="mine", subnets={"use1-az6": "yours"}))
     assert [(problem.code, problem.where) for problem in caught.value.problems] == [
         (Code.ZONE_REGION, "subnets.use1-az6"),
         (Code.EXISTING_ID, "vpc_id"),
@@ -112,7 +120,7 @@ def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
 
 
 def test_constructs_without_an_az_are_told(stack: cdk.Stack):
-    made = FleetNetwork(stack, "Made", availability_zone_ids=["usw2-az4"])
+    made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError, match="LF207"):
         FleetNetwork.from_attributes(stack, "Network", vpc=made.vpc, compute_subnets={})
 
@@ -124,4 +132,4 @@ def test_blocks_that_are_none_are_refused_by_constructs_too(stack: cdk.Stack):
         ExistingNetwork(stack, "Network", vpc=vpc, compute_subnets=subnets, compute_cidrs={"usw2-az4": "hello"})
     assert error.value.problems[0].code is Code.CIDR_INVALID
     known_later = {"usw2-az4": cdk.Fn.import_value("Block")}
-    FleetNetwork.from_ids(stack, "Ids", vpc_id=VPC, subnets=SUBNETS, compute_cidrs=known_later)
+    FleetNetwork.from_ids(stack, "Ids", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, compute_cidrs=known_later))

@@ -10,6 +10,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.network import NetworkSpec
 from tests.network.conftest import Make
 from tests.network.looking import TWO_ZONES, all_of, id_of, name_of, named, only, properties
 
@@ -22,7 +23,7 @@ def cidrs(template: Template) -> dict[str, str]:
 
 
 def test_it_is_a_network(stack: cdk.Stack):
-    made: Network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES)
+    made: Network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     assert made.availability_zone_ids == tuple(TWO_ZONES)
     assert list(made.compute_subnets) == TWO_ZONES
 
@@ -54,7 +55,7 @@ def test_each_az_has_half_of_what_is_left_of_the_compute_block(make: Make):
 def test_one_more_az_moves_no_private_or_public_subnet_and_renames_nothing(app: cdk.App):
     stacks = [cdk.Stack(app, name) for name in ("One", "Two")]
     for stack, zones in zip(stacks, (TWO_ZONES[:1], TWO_ZONES), strict=True):
-        FleetNetwork(stack, "Network", availability_zone_ids=zones)
+        FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=zones))
     one, two = (
         {
             logical_id: subnet["Properties"]["CidrBlock"]
@@ -135,7 +136,7 @@ def test_s3_is_reached_from_every_inner_table(make: Make):
 
 
 def test_the_vpc_is_known_to_the_cdks_own_constructs(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     groups = {
         name: len(network.vpc.select_subnets(subnet_group_name=name).subnet_ids)
         for name in ("Public", "Private", "Compute")
@@ -146,7 +147,7 @@ def test_the_vpc_is_known_to_the_cdks_own_constructs(stack: cdk.Stack):
 
 
 def test_the_compute_subnet_of_an_az_and_of_none_and_of_a_stranger(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES))
     first, second = (stack.resolve(network.compute_subnet(zone).subnet_id) for zone in TWO_ZONES)
     assert stack.resolve(network.compute_subnet().subnet_id) == first != second
     assert network.compute_subnet("usw2-az1").ipv4_cidr_block == "10.1.128.0/18"
@@ -158,7 +159,9 @@ def test_the_compute_subnet_of_an_az_and_of_none_and_of_a_stranger(stack: cdk.St
 
 def test_all_mistakes_are_raised_together_before_anything_is_made(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
-        FleetNetwork(stack, "Network", availability_zone_ids=["use1-az6"], cidr="8.8.0.0/16", flow_log_days=4)
+        FleetNetwork(
+            stack, "Network", NetworkSpec(availability_zone_ids=["use1-az6"], cidr="8.8.0.0/16", flow_log_days=4)
+        )
     assert {problem.code for problem in caught.value.problems} == {
         Code.ZONE_REGION,
         Code.CIDR_RANGE,
@@ -176,9 +179,11 @@ def test_values_known_only_at_deploy_time_pass(app: cdk.App):
     network = FleetNetwork(
         stack,
         "Network",
-        availability_zone_ids=[zone.value_as_string, "usw2-az1"],
-        cidr=blocks[0].value_as_string,
-        compute_cidr=blocks[1].value_as_string,
+        NetworkSpec(
+            availability_zone_ids=[zone.value_as_string, "usw2-az1"],
+            cidr=blocks[0].value_as_string,
+            compute_cidr=blocks[1].value_as_string,
+        ),
     )
     subnet = stack.resolve(network.zones[1].compute.cidr_block)
     assert subnet == {"Fn::Select": [2, {"Fn::Cidr": [{"Ref": "Cidr1"}, 4, "14"]}]}
@@ -189,7 +194,7 @@ def test_values_known_only_at_deploy_time_pass(app: cdk.App):
 
 
 def test_a_cluster_can_wait_for_the_way_out(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     waiting = cdk.CfnResource(stack, "Cluster", type="AWS::SageMaker::Cluster")
     waiting.node.add_dependency(network.connectivity)
     template = Template.from_stack(stack)
@@ -198,7 +203,7 @@ def test_a_cluster_can_wait_for_the_way_out(stack: cdk.Stack):
 
 
 def test_others_can_be_let_in_through_connections(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     database = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
     database.connections.allow_from(network, ec2.Port.tcp(3306))
     ports = [

@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 from tests.network.conftest import Make
 from tests.network.looking import id_of, only
 
@@ -22,7 +23,9 @@ def test_all_traffic_of_the_vpc_is_logged_for_90_days(make: Make):
 
 def test_another_time_and_a_key_of_ones_own(stack: cdk.Stack):
     key = kms.Key(stack, "Key")
-    FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], flow_log_days=365, encryption_key=key)
+    FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], flow_log_days=365), encryption_key=key
+    )
     template = Template.from_stack(stack)
     assert only(template, "AWS::Logs::LogGroup")["Properties"] == {
         "RetentionInDays": 365,

@@ -10,6 +10,7 @@ from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from tests.conftest import ENVIRONMENT
 from tests.network.looking import TWO_ZONES
 
@@ -20,7 +21,7 @@ SUBNET = "AWS::EC2::Subnet"
 def resources(**told: Any) -> dict[str, Any]:
     stack = cdk.Stack(cdk.App(), "Test", env=ENVIRONMENT)
     good: dict[str, Any] = {"availability_zone_ids": ONE_ZONE}
-    FleetNetwork(stack, "Network", **{**good, **told})
+    FleetNetwork(stack, "Network", NetworkSpec(**{**good, **told}))
     return Template.from_stack(stack).to_json()["Resources"]
 
 
@@ -62,7 +63,9 @@ def test_it_stands_in_its_az_and_is_led_out(further: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("public", [False, True])
 def test_one_subnet_an_az_is_given(stack: cdk.Stack, public: bool) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES, load_balancer_zone_ids=["usw2-az2"])
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES, load_balancer_zone_ids=["usw2-az2"])
+    )
     given = network.load_balancer_subnets(public=public)
     assert list(given) == [*TWO_ZONES, "usw2-az2"]
     kind = "Public" if public else "Private"
@@ -76,9 +79,7 @@ def test_a_closed_network_has_private_ones_alone(stack: cdk.Stack) -> None:
     network = FleetNetwork(
         stack,
         "Network",
-        availability_zone_ids=ONE_ZONE,
-        load_balancer_zone_ids=["usw2-az1"],
-        internet=InternetAccess.NONE,
+        NetworkSpec(availability_zone_ids=ONE_ZONE, load_balancer_zone_ids=["usw2-az1"], internet=InternetAccess.NONE),
     )
     assert list(network.load_balancer_subnets(public=False)) == ["usw2-az4", "usw2-az1"]
     assert network.load_balancer_subnets(public=True) == {}
@@ -86,7 +87,7 @@ def test_a_closed_network_has_private_ones_alone(stack: cdk.Stack) -> None:
 
 
 def test_a_small_network_has_no_room(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ONE_ZONE, cidr="10.0.0.0/24")
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ONE_ZONE, cidr="10.0.0.0/24"))
     with pytest.raises(FleetError) as raised:
         network.load_balancer_subnets(public=False)
     assert [problem.code for problem in raised.value.problems] == [Code.FRONT_SUBNET_SIZE]
@@ -97,7 +98,7 @@ def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
         "vpc_id": "vpc-0123456789abcdef0",
         "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
     }
-    bare = FleetNetwork.from_ids(stack, "Bare", **told)
+    bare = FleetNetwork.from_ids(stack, "Bare", ExistingNetworkSpec(**told))
     assert [subnet.subnet_id for subnet in bare.load_balancer_subnets(public=False).values()] == [
         "subnet-0123456789abcdef0"
     ]
@@ -106,10 +107,12 @@ def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
     whole = FleetNetwork.from_ids(
         stack,
         "Whole",
-        **told,
-        private_subnets={"usw2-az4": "subnet-0123456789abcdef1", "usw2-az1": "subnet-0123456789abcdef2"},
-        public_subnets={"usw2-az4": "subnet-0123456789abcdef3", "usw2-az1": "subnet-0123456789abcdef4"},
-        vpc_cidrs=["10.20.0.0/16"],
+        ExistingNetworkSpec(
+            **told,
+            private_subnets={"usw2-az4": "subnet-0123456789abcdef1", "usw2-az1": "subnet-0123456789abcdef2"},
+            public_subnets={"usw2-az4": "subnet-0123456789abcdef3", "usw2-az1": "subnet-0123456789abcdef4"},
+            vpc_cidrs=["10.20.0.0/16"],
+        ),
     )
     private, public = whole.load_balancer_subnets(public=False), whole.load_balancer_subnets(public=True)
     assert [subnet.subnet_id[-1] for subnet in (*private.values(), *public.values())] == ["1", "2", "3", "4"]
@@ -118,6 +121,6 @@ def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
 
 
 def test_of_a_vpc_of_constructs_the_block_is_known(stack: cdk.Stack) -> None:
-    made = FleetNetwork(stack, "Made", availability_zone_ids=ONE_ZONE)
+    made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=ONE_ZONE))
     taken = FleetNetwork.from_attributes(stack, "Taken", vpc=made.vpc, compute_subnets=made.compute_subnets)
     assert taken.cidrs == ("10.0.0.0/16",)

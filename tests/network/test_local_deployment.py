@@ -9,6 +9,7 @@ import pytest
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.network import NetworkSpec
 from local.aws.client import LocalAws
 from tests.network.looking import TWO_ZONES
 from tools.synth_environment import cdk_context
@@ -20,14 +21,16 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("networks") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     env = cdk.Environment(account="123456789012", region="us-west-2")
-    FleetNetwork(cdk.Stack(app, "Open", env=env), "Network", availability_zone_ids=TWO_ZONES).keep()
+    FleetNetwork(cdk.Stack(app, "Open", env=env), "Network", NetworkSpec(availability_zone_ids=TWO_ZONES)).keep()
     FleetNetwork(
         cdk.Stack(app, "Closed", env=env),
         "Network",
-        availability_zone_ids=TWO_ZONES,
-        cidr="10.8.0.0/16",
-        compute_cidr="10.9.0.0/16",
-        internet=InternetAccess.NONE,
+        NetworkSpec(
+            availability_zone_ids=TWO_ZONES,
+            cidr="10.8.0.0/16",
+            compute_cidr="10.9.0.0/16",
+            internet=InternetAccess.NONE,
+        ),
     )
     app.synth()
     return out

@@ -13,6 +13,7 @@ from botocore.model import StructureShape
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import rule_description
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.network import NetworkSpec
 from tests.network.looking import TWO_ZONES
 from tools.synth_environment import ROOT
 
@@ -28,12 +29,12 @@ def kept(template: Template) -> set[str]:
 
 
 def test_only_the_audit_trail_is_kept_by_default(stack: cdk.Stack):
-    FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     assert kept(Template.from_stack(stack)) == {"NetworkFlowLogsLogGroup"}
 
 
 def test_keep_keeps_what_a_file_system_stands_in_however_often_it_is_called(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     network.keep()
     network.keep()
     assert kept(Template.from_stack(stack)) == {
@@ -67,7 +68,7 @@ GOLDEN = ROOT / "tests" / "network" / "golden"
 
 @pytest.mark.parametrize("internet", list(InternetAccess))
 def test_golden_logical_ids(stack: cdk.Stack, internet: InternetAccess):
-    FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES, internet=internet)
+    FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES, internet=internet))
     resources = Template.from_stack(stack).to_json()["Resources"]
     listed = "".join(f"{name} {resource['Type']}\n" for name, resource in sorted(resources.items()))
     golden = GOLDEN / f"{internet.value}.txt"

@@ -7,6 +7,7 @@ from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.network import NetworkSpec
 
 
 def p5_nodes(count: int, owner: str = "train/workers", zone: str | None = None) -> AddressClaim:
@@ -16,7 +17,7 @@ def p5_nodes(count: int, owner: str = "train/workers", zone: str | None = None) 
 
 
 def test_what_fits_gives_nothing_and_shows_in_the_plan(app: cdk.App, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     assert network.reserve_addresses([p5_nodes(4), AddressClaim.for_file_system(owner="fsx")]) == []
     (zone,) = network.address_plan.zones
     assert (zone.addresses, zone.headroom, zone.prefix_needed, zone.prefix_given) == (130, 32, 24, 17)
@@ -24,7 +25,9 @@ def test_what_fits_gives_nothing_and_shows_in_the_plan(app: cdk.App, stack: cdk.
 
 
 def test_40_p5_nodes_in_a_24_are_told_by_path_code_and_remedy(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    )
     (problem,) = network.reserve_addresses([p5_nodes(40)])
     assert problem.code == Code.SUBNET_TOO_SMALL
     assert problem.where == "network.compute_cidr"
@@ -32,7 +35,9 @@ def test_40_p5_nodes_in_a_24_are_told_by_path_code_and_remedy(stack: cdk.Stack):
 
 
 def test_clusters_that_fit_alone_but_not_together_are_told(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    )
     assert network.reserve_addresses([p5_nodes(4, "one/workers")]) == []
     (problem,) = network.reserve_addresses([p5_nodes(4, "two/workers")])
     assert "one/workers" in problem.message
@@ -40,7 +45,9 @@ def test_clusters_that_fit_alone_but_not_together_are_told(stack: cdk.Stack):
 
 
 def test_synth_fails_when_a_caller_does_not_raise(app: cdk.App, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
+    )
     network.reserve_addresses([p5_nodes(40)])
     with pytest.raises(RuntimeError, match=r"(?s)Test/Network.*LF220.*10\.1\.0\.0/24.*a /21"):
         app.synth()
@@ -48,7 +55,9 @@ def test_synth_fails_when_a_caller_does_not_raise(app: cdk.App, stack: cdk.Stack
 
 def test_endpoints_and_nat_count_towards_the_quota(stack: cdk.Stack):
     """4 endpoints and a NAT gateway: 5 interfaces beside those of the nodes."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"], interface_quota=100)
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"], interface_quota=100)
+    )
     assert [zone.interfaces for zone in network.address_plan.zones] == [5, 5]
     assert network.reserve_addresses([p5_nodes(1, zone="usw2-az1")]) == []
     (problem,) = network.reserve_addresses([p5_nodes(1, zone="usw2-az1")])
@@ -59,13 +68,15 @@ def test_endpoints_and_nat_count_towards_the_quota(stack: cdk.Stack):
 
 def test_a_shared_nat_gateway_counts_once(stack: cdk.Stack):
     network = FleetNetwork(
-        stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"], internet=InternetAccess.SHARED_NAT
+        stack,
+        "Network",
+        NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"], internet=InternetAccess.SHARED_NAT),
     )
     assert [zone.other_interfaces for zone in network.address_plan.zones] == [5, 4]
 
 
 def test_a_block_known_only_at_deploy_time_holds_everything(app: cdk.App, stack: cdk.Stack):
     block = cdk.CfnParameter(stack, "Block").value_as_string
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr=block)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr=block))
     assert network.reserve_addresses([p5_nodes(100)]) == []
     app.synth()

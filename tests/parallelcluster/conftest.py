@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetNetwork, HeadNode, ParallelCluster, Queue
+from llm_fleet import ExistingNetworkSpec, FleetNetwork, HeadNode, ParallelCluster, Queue
 from llm_fleet.network.network import Network
 
 ZONE = "usw2-az4"
@@ -22,7 +22,9 @@ Read = Callable[[], dict[str, Any]]
 @pytest.fixture
 def network(stack: cdk.Stack) -> Network:
     return FleetNetwork.from_ids(
-        stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP
+        stack,
+        "Network",
+        ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
     )
 
 

@@ -19,6 +19,7 @@ from llm_fleet import (
     LoginPool,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     ParallelCluster,
     ParallelClusterVersion,
     Queue,
@@ -49,7 +50,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     def build(**options: Any) -> cdk.Stack:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
-        network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+        network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
         defaults: dict[str, Any] = {
             "cluster_name": "train",
             "network": network,

@@ -10,10 +10,12 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import (
     DeployedConfiguration,
+    ExistingNetworkSpec,
     FleetNetwork,
     HeadNode,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
@@ -30,7 +32,7 @@ VOLUME = "fsvol-0123456789abcdef0"
 
 def test_the_cluster_names_the_volume_and_so_goes_before_it():
     stack = cdk.Stack(cdk.App(), "Both", env=ENVIRONMENT)
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     apps = OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps")
     ParallelCluster(
         stack,
@@ -81,7 +83,7 @@ def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration
     flag = {"@aws-cdk/core:defaultCrossStackReferences": "weak"}
     app = cdk.App(context={**cdk_context(), **flag}, outdir=str(tmp_path / f"out{max_count}"))
     lasting = cdk.Stack(app, "Lasting", env=ENVIRONMENT)
-    network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(lasting, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     home = OpenZfsFileSystem(lasting, "Home", network=network)
     cluster = ParallelCluster(
         cdk.Stack(app, "Train", env=ENVIRONMENT),
@@ -117,7 +119,7 @@ def test_the_cluster_depends_on_what_outlives_it_and_is_compared_as_it_was_deplo
 def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
     stack = cdk.Stack(app, "Both", env=ENVIRONMENT)
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network)
     names = {
         ParallelCluster(
@@ -138,7 +140,9 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
 
     def make(id: str, stack: cdk.Stack, **options: Any) -> str:
         network = FleetNetwork.from_ids(
-            stack, f"Network{id}", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP
+            stack,
+            f"Network{id}",
+            ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
         )
         head = HeadNode(instance_type="m5.2xlarge")
         queues = [Queue.trainium("trn1", max_count=4)]

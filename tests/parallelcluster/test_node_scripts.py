@@ -17,6 +17,7 @@ from llm_fleet import (
     ClusterUser,
     ComputeResource,
     ExistingLustre,
+    ExistingNetworkSpec,
     ExistingOpenZfs,
     FleetError,
     FleetNetwork,
@@ -197,7 +198,9 @@ def deploy(tmp_path_factory: pytest.TempPathFactory) -> Deploy:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
         network = FleetNetwork.from_ids(
-            stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP
+            stack,
+            "Network",
+            ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
         )
         ParallelCluster(
             stack,

@@ -17,6 +17,7 @@ from llm_fleet import (
     ClusterUser,
     ComputeResource,
     ExistingLustre,
+    ExistingNetworkSpec,
     ExistingOpenZfs,
     FleetError,
     FleetNetwork,
@@ -25,6 +26,7 @@ from llm_fleet import (
     LoginPool,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     NeuronHost,
     NodeScripts,
     OpenZfsFileSystem,
@@ -78,7 +80,9 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
     names: list[str] = []
     for queue in ("trn1", "pre-training"):
         stack = cdk.Stack(cdk.App(), "AStackWithAName", env=ENVIRONMENT)
-        network = FleetNetwork.from_ids(stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS)
+        network = FleetNetwork.from_ids(
+            stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS)
+        )
         cluster = ParallelCluster(
             stack,
             "AnEndlessConstructIdThatNobodyWouldWriteButSomeGeneratorMight",
@@ -212,7 +216,7 @@ def test_zone_without_a_subnet(make: Make):
 
 
 def test_more_nodes_than_the_subnet_has_addresses(stack: cdk.Stack, make: Make):
-    small = FleetNetwork(stack, "Small", availability_zone_ids=[ZONE], compute_cidr="10.1.0.0/24")
+    small = FleetNetwork(stack, "Small", NetworkSpec(availability_zone_ids=[ZONE], compute_cidr="10.1.0.0/24"))
     make("Fits", network=small, queues=[Queue.trainium("trn1", max_count=100)])
     with pytest.raises(FleetError) as error:
         make("Too", network=small, queues=[Queue.trainium("trn1", max_count=200)])
@@ -220,7 +224,7 @@ def test_more_nodes_than_the_subnet_has_addresses(stack: cdk.Stack, make: Make):
 
 
 def test_closed_network_is_refused(stack: cdk.Stack, make: Make):
-    closed = FleetNetwork(stack, "Closed", availability_zone_ids=[ZONE], internet=InternetAccess.NONE)
+    closed = FleetNetwork(stack, "Closed", NetworkSpec(availability_zone_ids=[ZONE], internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as error:
         make(network=closed)
     assert codes(error) == [("LF122", "network.internet")]
@@ -263,7 +267,7 @@ def test_accounting_is_named_after_the_cluster_and_its_port_is_opened(stack: cdk
 
 
 def test_nothing_goes_before_the_cluster(stack: cdk.Stack, make: Make):
-    network = FleetNetwork(stack, "Own", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Own", NetworkSpec(availability_zone_ids=[ZONE]))
     make(network=network, lustre=LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network))
     needed = reachable(stack, "Custom::PclusterCluster")
     for kind in (
@@ -310,7 +314,7 @@ def test_an_existing_cluster(stack: cdk.Stack):
 
 
 def test_a_retained_cluster_keeps_what_it_lives_on(stack: cdk.Stack, make: Make):
-    network = FleetNetwork(stack, "Own", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Own", NetworkSpec(availability_zone_ids=[ZONE]))
     make(network=network, removal_policy=cdk.RemovalPolicy.RETAIN)
     template = Template.from_stack(stack)
     for kind in (
@@ -335,7 +339,7 @@ def test_by_default_it_goes_with_its_stack(stack: cdk.Stack, make: Make):
 
 def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App):
     anywhere = cdk.Stack(app, "Anywhere")
-    network = FleetNetwork(anywhere, "Network", availability_zone_ids=[ZONE])
+    network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     cluster = ParallelCluster(
         anywhere,
         "Train",

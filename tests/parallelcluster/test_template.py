@@ -30,6 +30,7 @@ from llm_fleet import (
     LoginPool,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
@@ -71,7 +72,7 @@ LINKED = {"DataRepositoryAssociations": [{"Name": "a", "DataRepositoryPath": "s3
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
     """A cluster with most of what there is, beside all its neighbours."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     data = s3.Bucket.from_bucket_name(stack, "Data", "research-data")
     munge = secretsmanager.Secret.from_secret_complete_arn(

@@ -15,6 +15,7 @@ from llm_fleet import (
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
+    NetworkSpec,
     SessionDocument,
     SlurmAccount,
 )
@@ -44,7 +45,7 @@ def _directory(stack: cdk.Stack) -> Directory:
 def test_no_checker_finds_anything() -> None:
     app = cdk.App()
     stack = cdk.Stack(app, "People", env=cdk.Environment(account="111122223333", region="us-west-2"))
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     cluster = HyperPodCluster(
         stack,
         "Train",

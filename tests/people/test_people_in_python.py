@@ -24,6 +24,7 @@ from llm_fleet import (
     InstanceGroup,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     NodeManifest,
     ParallelCluster,
     SessionDocument,
@@ -93,7 +94,7 @@ def hyperpod(scope: cdk.Stack, id: str, network: FleetNetwork, **more: Any) -> H
 def made() -> Made:
     app = cdk.App()
     stack = cdk.Stack(app, "People", env=cdk.Environment(account="111122223333", region="us-west-2"))
-    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
     asked = directory(stack)
     munge: Any = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", SECRET.replace("reader", "munge"))

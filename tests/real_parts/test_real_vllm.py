@@ -16,6 +16,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import AwsVllmServer, FleetNetwork, Front, InferenceService, Model, ServiceSpec, shape_from_config
+from llm_fleet.spec.network import NetworkSpec
 from local.serving.local_service import LocalService
 from local.serving.template.service import ServerContainer
 from tests.conftest import ENVIRONMENT
@@ -40,7 +41,7 @@ def template() -> str:
         front=Front(plain_http=True),
         neuron_health=False,
     )
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az4"]))
     InferenceService(stack, "Chat", spec, network=network)
     return json.dumps(Template.from_stack(stack).to_json())
 

@@ -51,6 +51,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/sagemaker/*/*.py",
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/lifecycle/*.py",
+    "constructs/llm_fleet/network/*.py",
     "constructs/llm_fleet/storage/*.py",
     "constructs/llm_fleet/parallelcluster/*.py",
     "constructs/llm_fleet/inference/*.py",

@@ -13,6 +13,7 @@ from llm_fleet.config.load import parse_fleet
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
@@ -69,7 +70,9 @@ def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_pa
     """`cdk init` writes the flag `weak` into a new app."""
     app = cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(tmp_path))
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
-    network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az2"])
+    network = FleetNetwork(
+        lasting, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az2"])
+    )
     key = FleetKey(lasting, "Key")
     lustre = LustreFileSystem(lasting, "Lustre", LustreSpec(storage_capacity_gib=1200), network=network)
     home = OpenZfsFileSystem(lasting, "Home", network=network)

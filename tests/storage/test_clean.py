@@ -14,6 +14,7 @@ from llm_fleet import (
 )
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
@@ -25,7 +26,7 @@ from tests.clean import all_findings
 def everything(stack: cdk.Stack) -> cdk.Stack:
     """All that storage has, in a stack of its own beside that of the network."""
     key = FleetKey(stack, "Key", alias="alias/fleet")
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], encryption_key=key)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     access_logs = AccessLogBucket(stack, "AccessLogs")
     data = DataBucket(stack, "Data", BucketSpec(encryption_key=key), access_log_bucket=access_logs)
     DataBucket(stack, "Models")

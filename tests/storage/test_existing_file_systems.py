@@ -8,6 +8,7 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import ExistingLustre, ExistingOpenZfs
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
@@ -102,7 +103,7 @@ def test_open_zfs_by_its_attributes(stack: cdk.Stack):
 
 
 def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
     told = OpenZfsFileSystem.from_attributes(

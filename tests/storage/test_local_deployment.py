@@ -10,6 +10,7 @@ import pytest
 from llm_fleet import DataRepository, LustreDeploymentType, LustreSpec, OpenZfsVolumeSpec
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
@@ -26,7 +27,9 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("storage") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     network = FleetNetwork(
-        cdk.Stack(app, "Network", env=ENVIRONMENT), "Network", availability_zone_ids=["usw2-az4", "usw2-az1"]
+        cdk.Stack(app, "Network", env=ENVIRONMENT),
+        "Network",
+        NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]),
     )
     stack = cdk.Stack(app, "Storage", env=ENVIRONMENT)
     key = FleetKey(stack, "Key")

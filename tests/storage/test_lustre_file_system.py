@@ -12,6 +12,7 @@ from llm_fleet import LustreBackups, LustreDeploymentType, LustreSpec, LustreSto
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.lustre import LustreFileSystem
 
 
@@ -242,7 +243,7 @@ def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network:
 
 def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
     network = FleetNetwork(
-        stack, "Small", availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/27"
+        stack, "Small", NetworkSpec(availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/27")
     )
     error = refused(stack, network, storage_capacity_gib=48000, efa_enabled=False)
     (problem,) = error.problems
@@ -252,7 +253,9 @@ def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
 
 def test_a_region_that_may_lack_it_is_warned_of(app: cdk.App):
     stack = cdk.Stack(app, "SaoPaulo", env=cdk.Environment(account="111122223333", region="sa-east-1"))
-    LustreFileSystem(stack, "Fsx", network=FleetNetwork(stack, "Network", availability_zone_ids=["sae1-az1"]))
+    LustreFileSystem(
+        stack, "Fsx", network=FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["sae1-az1"]))
+    )
     Annotations.from_stack(stack).has_warning("/SaoPaulo/Fsx", Match.string_like_regexp("PERSISTENT_2 in sa-east-1"))
 
 

@@ -9,6 +9,7 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import DataRepository
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
@@ -35,7 +36,7 @@ STANDING = (
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
 def test_a_file_system_is_retained_with_what_it_stands_on(stack: cdk.Stack, make: Any):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     made = make(stack, "Fsx", network=network)
     kept = policies(stack, *STANDING)
     # What costs money, or leads out, need not stay.

@@ -40,9 +40,9 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
 
 
 def zone_path(network: NetworkConfig, *rest: PathPart) -> tuple[PathPart, ...]:
-    """Return where the user named the AZs: `az`, or one of the list `azs`, or the network where neither is there."""
-    if network.azs:
-        return ("azs", *rest)
+    """Return where the user named the AZs: `az`, or one of the list of them, or the network where neither is there."""
+    if network.availability_zone_ids:
+        return ("availability_zone_ids", *rest)
     return ("az",) if network.az is not None else ()
 
 
@@ -57,41 +57,11 @@ def _check_existing(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
             path=(attribute,),
             value=getattr(network, attribute),
         )
-    for problem in check_existing_network(
-        vpc_id=existing.vpc_id,
-        subnets=existing.subnets,
-        security_group_id=existing.security_group_id,
-        region=fleet.region,
-        private_subnets=existing.private_subnets,
-        public_subnets=existing.public_subnets,
-        vpc_cidrs=existing.vpc_cidrs,
-        compute_cidrs=existing.compute_cidrs,
-    ):
+    for problem in check_existing_network(existing, region=fleet.region):
         yield problem.under("vpc")
 
 
 def _check_made(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
-    if network.az is not None and network.azs:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="`az` and `azs` say the same thing twice",
-            remedy="keep `azs` for several AZs, `az` for one",
-            path=("azs",),
-            value=list(network.azs),
-        )
-        return
-    for problem in check_network(
-        availability_zone_ids=network.availability_zone_ids,
-        cidr=network.cidr,
-        compute_cidr=network.compute_cidr,
-        internet=network.internet,
-        endpoint_features=endpoint_features(fleet),
-        endpoints=network.endpoints,
-        flow_log_days=network.flow_log_days,
-        interface_quota=network.interface_quota,
-        region=fleet.region,
-        load_balancer_zone_ids=network.load_balancer_zone_ids,
-        without_endpoints=network.without_endpoints,
-    ):
-        zones = problem.path[:1] == ("availability_zone_ids",)
-        yield replace(problem, path=zone_path(network, *problem.path[1:])) if zones else problem
+    for problem in check_network(network, endpoint_features=endpoint_features(fleet), region=fleet.region):
+        nowhere = problem.path == ("availability_zone_ids",) and not network.availability_zone_ids
+        yield replace(problem, path=()) if nowhere else problem

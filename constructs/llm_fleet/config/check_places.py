@@ -32,7 +32,7 @@ def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
     """Return each AZ that something is to stand in and that the network has no compute subnet in."""
     if fleet.network is None:
         return
-    zones = fleet.network.availability_zone_ids
+    zones = fleet.network.zones
     for path, zone in _named_zones(fleet):
         if path[0] == "storage":  # The clusters' own rules judge their zones.
             yield from (replace(problem, path=path) for problem in check_az_id(fleet.region, zone))
@@ -58,7 +58,7 @@ def check_places(fleet: Fleet) -> list[Problem]:
 
 def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
     """Return what the fleet needs of the compute subnets."""
-    zones = network.availability_zone_ids
+    zones = network.zones
     if network.vpc is not None:
         return plan_addresses(_claims(fleet), subnet_cidrs={z: network.vpc.compute_cidrs.get(z) for z in zones})
     return plan_addresses(
@@ -114,7 +114,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
 
 
 def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
-    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    zones = fleet.network.zones if fleet.network is not None else ()
     for name, service in fleet.services.items():
         yield from service_address_claims(service, owner=name, zones=zones)
 

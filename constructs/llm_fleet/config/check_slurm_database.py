@@ -32,7 +32,7 @@ def _check_place(network: NetworkConfig | None, told: int) -> list[Problem]:
         return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
     if told:
         return check_subnets(told, remedy="name another one, in another AZ")
-    zones = len(network.availability_zone_ids)
+    zones = len(network.zones)
     if network.vpc is not None:
         return check_subnets(zones, remedy="name two as `subnets`: the existing network has told of one AZ only")
     # A network that is made has room for two of its own, unless it has nearly all AZs that there can be.

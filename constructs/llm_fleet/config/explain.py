@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.kinds import KIND, likely_kind
-from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.network import network_of_services
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem

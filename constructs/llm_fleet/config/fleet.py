@@ -81,7 +81,7 @@ class Fleet(FleetModel):
     @property
     def first_zone(self) -> str | None:
         """The AZ id where things stand that the file gives none; `None` without a network."""
-        zones = self.network.availability_zone_ids if self.network is not None else ()
+        zones = self.network.zones if self.network is not None else ()
         return zones[0] if zones else None
 
     @property

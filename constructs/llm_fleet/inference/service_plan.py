@@ -9,8 +9,8 @@ from constructs import Construct
 
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import load_seconds, task_cpu_units, task_limits, task_memory_mib
-from llm_fleet.inference.model import model_path
-from llm_fleet.inference.server import ServerProcess, server_process
+from llm_fleet.inference.model_mount import model_path
+from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, weight_bytes
@@ -31,7 +31,7 @@ _SAFE = "llm-"
 NETWORK = Form(
     wanted="a network of llm-fleet",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"]), or '
+    remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), or '
     "ExistingNetwork(…) for a VPC that there is",
 )
 

@@ -161,7 +161,7 @@ def _gateways(fleet: Fleet) -> int:
     network = fleet.network
     if network is None or network.vpc is not None:
         return 0
-    return nat_gateways(network.internet, len(network.availability_zone_ids))
+    return nat_gateways(network.internet, len(network.zones))
 
 
 def _endpoints(fleet: Fleet) -> int:
@@ -169,7 +169,7 @@ def _endpoints(fleet: Fleet) -> int:
     if network is None or network.vpc is not None:
         return 0
     names = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
-    placed = endpoint_zones(names, network.availability_zone_ids, network.without_endpoints)
+    placed = endpoint_zones(names, network.zones, network.without_endpoints)
     return sum(map(len, placed.values()))
 
 

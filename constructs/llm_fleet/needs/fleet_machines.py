@@ -93,7 +93,7 @@ def _zones_of_job(job: TrainingJobConfig, fleet: Fleet) -> tuple[str, ...]:
 
 
 def _network_zones(fleet: Fleet) -> tuple[str, ...]:
-    return () if fleet.network is None else fleet.network.availability_zone_ids
+    return () if fleet.network is None else fleet.network.zones
 
 
 def machines_of(fleet: Fleet) -> tuple[Machines, ...]:

@@ -11,6 +11,7 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.network.network import AddressBook, zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.zones import subnet_of
+from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import check_existing_network
 from llm_fleet.rules.network_cidrs import check_subnet_cidrs
 from llm_fleet.rules.network_claim import AddressClaim
@@ -18,6 +19,7 @@ from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.network import ExistingNetworkSpec
 
 
 @jsii.implements(ec2.IConnectable)
@@ -77,55 +79,33 @@ class ExistingNetwork(Construct):
         self._cidrs = tuple(vpc_cidrs) or _known_cidrs(vpc)
 
     @staticmethod
-    def from_ids(
-        scope: Construct,
-        id: str,
-        *,
-        vpc_id: str,
-        subnets: Mapping[str, str],
-        security_group_id: str | None = None,
-        compute_cidrs: Mapping[str, str] | None = None,
-        private_subnets: Mapping[str, str] | None = None,
-        public_subnets: Mapping[str, str] | None = None,
-        vpc_cidrs: Sequence[str] = (),
-    ) -> "ExistingNetwork":
+    def from_ids(scope: Construct, id: str, existing: ExistingNetworkSpec) -> "ExistingNetwork":
         """Return the network of these ids; nothing is looked up.
 
-        `subnets`, `private_subnets` and `public_subnets` have a subnet id for each AZ id. The self-rules of a group
-        given by id are its owner's, and so is what it lets out. What is added to it are rules inward, from file systems
-        and further groups, which go with those.
+        The self-rules of a group given by id are its owner's, and so is what it lets out. What is added to it are rules
+        inward, from file systems and further groups, which go with those.
         Raises `FleetError` (LF201, LF206 to LF215) for ids, AZs and blocks that are none.
         """
+        path = f"{scope.node.path}/{id}"
+        raise_problems(check_is_spec(existing, ExistingNetworkSpec, "existing"), subject=path)
         region = cdk.Stack.of(scope).region
-        raise_problems(
-            check_existing_network(
-                vpc_id=vpc_id,
-                subnets=subnets,
-                security_group_id=security_group_id,
-                region=None if is_unresolved(region) else region,
-                private_subnets=private_subnets or {},
-                public_subnets=public_subnets or {},
-                vpc_cidrs=vpc_cidrs,
-                compute_cidrs=compute_cidrs or {},
-            ),
-            subject=f"{scope.node.path}/{id}",
-        )
+        raise_problems(check_existing_network(existing, region=None if is_unresolved(region) else region), subject=path)
         imported = Construct(scope, f"{id}Imported")
-        vpc = _vpc(imported, vpc_id, subnets)
+        vpc = _vpc(imported, existing.vpc_id, existing.subnets)
         return ExistingNetwork(
             scope,
             id,
             vpc=vpc,
-            compute_subnets=dict(zip(subnets, vpc.private_subnets, strict=True)),
+            compute_subnets=dict(zip(existing.subnets, vpc.private_subnets, strict=True)),
             security_group=ec2.SecurityGroup.from_security_group_id(
-                imported, "SecurityGroup", security_group_id, mutable=False
+                imported, "SecurityGroup", existing.security_group_id, mutable=False
             )
-            if security_group_id
+            if existing.security_group_id
             else None,
-            compute_cidrs=compute_cidrs,
-            private_subnets=_subnets(imported, "Private", private_subnets or {}),
-            public_subnets=_subnets(imported, "Public", public_subnets or {}),
-            vpc_cidrs=vpc_cidrs,
+            compute_cidrs=existing.compute_cidrs,
+            private_subnets=_subnets(imported, "Private", existing.private_subnets),
+            public_subnets=_subnets(imported, "Public", existing.public_subnets),
+            vpc_cidrs=existing.vpc_cidrs,
         )
 
     @property

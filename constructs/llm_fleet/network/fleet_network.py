@@ -19,6 +19,7 @@ from llm_fleet.network.subnets import DatabaseSubnets, LoadBalancerSubnets
 from llm_fleet.network.vpc import make_vpc, vpc_of_zones
 from llm_fleet.network.zones import lead_out, make_zones, subnet_of
 from llm_fleet.rules.addresses import AddressPlan
+from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import check_network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, other_interfaces
@@ -27,6 +28,7 @@ from llm_fleet.rules.network_load_balancers import check_load_balancer_room
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 
 @jsii.implements(ec2.IConnectable)
@@ -42,107 +44,74 @@ class FleetNetwork(Construct):
         self,
         scope: Construct,
         id: str,
+        spec: NetworkSpec,
         *,
-        availability_zone_ids: Sequence[str],
-        cidr: str = "10.0.0.0/16",
-        compute_cidr: str = "10.1.0.0/16",
-        internet: InternetAccess = InternetAccess.NAT,
         endpoint_features: Collection[EndpointFeature] = (),
-        endpoints: Sequence[str] = (),
-        flow_log_days: int = 90,
         encryption_key: IKeyRef | None = None,
-        interface_quota: int | None = None,
-        load_balancer_zone_ids: Sequence[str] = (),
-        without_endpoints: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
 
-        - `availability_zone_ids`: where to have compute subnets, e.g. `["usw2-az4"]`; up to 8. By id, because an AZ's
-          name stands for another place in each account, and capacity is bought by id. The first is the default one, and
-          has the largest compute subnet. Append further ones: to take one out, or to change the order, moves subnets.
-        - `cidr`: block of the public and private subnets, of which each AZ takes a sixteenth. A token is taken as a
-          /16. Default: `10.0.0.0/16`.
-        - `compute_cidr`: block of the compute subnets, of which each AZ takes half of what those before it have left:
-          the first has a half, the second a quarter. An AZ that is appended moves no subnet. Default: `10.1.0.0/16`.
-        - `internet`: default `NAT`: a NAT gateway in each AZ, so that no AZ depends on another, and no traffic pays
-          for crossing; its price is small beside one accelerated node's. `SHARED_NAT`: one in the first AZ for all.
-          `NONE`: a closed network, without internet gateway, NAT or public subnets.
+        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name stands for
+          another place in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
+          that no AZ depends on another, and no traffic pays for crossing; its price is small beside one accelerated
+          node's. Interface endpoints that nodes need are there without being named: all of them in a closed network;
+          with NAT those of Session Manager and of logs, by which a node whose way out is broken can still be entered
+          and read. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not made.
         - `endpoint_features`: what else nodes do that needs an endpoint. Default: nothing else.
-        - `endpoints`: further interface endpoints, as named after `com.amazonaws.<region>.`. Default: none besides
-          those that nodes need: all of them in a closed network; with NAT those of Session Manager and of logs, by
-          which a node whose way out is broken can still be entered and read.
-        - `flow_log_days`: how long flow logs are kept. Default: 90 days.
         - `encryption_key`: key of the flow logs; its policy must let CloudWatch Logs use it. Default: CloudWatch
           Logs' own encryption.
-        - `interface_quota`: network interfaces that the account may have in an AZ (quota L-DF5E4CA3). Default: 5000,
-          what AWS grants unasked.
-        - `load_balancer_zone_ids`: further AZs, for load balancers alone, which need two: a private and a public subnet
-          in each, and no compute subnet. One that is added moves nothing. Default: none, load balancers stand in
-          `availability_zone_ids`.
-        - `without_endpoints`: by AZ id, the interface endpoints that it has no interface of, because AWS does not offer
-          the service there (`llm-fleet check` asks): those in the other AZs answer for it. With a way to the internet,
-          an endpoint that no AZ is left for is not made. Default: none.
         """
+        path = f"{scope.node.path}/{id}"
+        raise_problems(check_is_spec(spec, NetworkSpec, "spec"), subject=path)
         region = cdk.Stack.of(scope).region
         raise_problems(
-            check_network(
-                availability_zone_ids=availability_zone_ids,
-                cidr=cidr,
-                compute_cidr=compute_cidr,
-                internet=internet,
-                endpoints=endpoints,
-                endpoint_features=endpoint_features,
-                flow_log_days=flow_log_days,
-                interface_quota=interface_quota,
-                region=None if is_unresolved(region) else region,
-                load_balancer_zone_ids=load_balancer_zone_ids,
-                without_endpoints=without_endpoints,
-            ),
-            subject=f"{scope.node.path}/{id}",
+            check_network(spec, endpoint_features=endpoint_features, region=None if is_unresolved(region) else region),
+            subject=path,
         )
         super().__init__(scope, id)
         self._name = self.node.path
-        self._zone_ids = tuple(availability_zone_ids)
-        self._internet = internet
-        self._cidr = cidr
-        self._cidrs = (cidr, compute_cidr)
+        self._zone_ids = spec.zones
+        self._internet = spec.internet
+        self._cidrs = (spec.cidr, spec.compute_cidr)
         self._database_subnets: DatabaseSubnets | None = None
-        self.cfn_vpc, self.cfn_compute_block = make_vpc(self, cidr=cidr, compute_cidr=compute_cidr, name=self._name)
+        self.cfn_vpc, self.cfn_compute_block = make_vpc(
+            self, cidr=spec.cidr, compute_cidr=spec.compute_cidr, name=self._name
+        )
         hold(self.cfn_vpc)
-        self._make_zones(cidr, compute_cidr, load_balancer_zone_ids)
-        names = interface_endpoints(internet, endpoint_features, endpoints)
+        self._make_zones(spec)
+        names = interface_endpoints(spec.internet, endpoint_features, spec.endpoints)
         private = {zone_id: zone.private.ref for zone_id, zone in zip(self._zone_ids, self.zones, strict=True)}
         self.endpoints = Endpoints(
             self,
             "Endpoints",
             vpc_id=self.cfn_vpc.ref,
-            cidrs=(cidr, compute_cidr),
+            cidrs=self._cidrs,
             subnet_ids={
                 name: [private[zone] for zone in zones]
-                for name, zones in endpoint_zones(names, self._zone_ids, without_endpoints).items()
+                for name, zones in endpoint_zones(names, self._zone_ids, spec.without_endpoints).items()
             },
             route_table_ids=[zone.route_table.ref for zone in self.zones],
             name=self._name,
         )
-        self._vpc, subnets = vpc_of_zones(self, vpc_id=self.cfn_vpc.ref, cidr=cidr, zones=self.zones)
+        self._vpc, subnets = vpc_of_zones(self, vpc_id=self.cfn_vpc.ref, cidr=spec.cidr, zones=self.zones)
         self._compute_subnets = MappingProxyType(dict(zip(self._zone_ids, subnets, strict=True)))
         self._security_group = EfaSecurityGroup(
-            self, "SecurityGroup", vpc=self._vpc, allow_internet=internet != InternetAccess.NONE
+            self, "SecurityGroup", vpc=self._vpc, allow_internet=spec.internet != InternetAccess.NONE
         )
         self.flow_logs = FlowLogs(
             self,
             "FlowLogs",
             vpc_id=self.cfn_vpc.ref,
-            retention_days=flow_log_days,
+            retention_days=spec.flow_log_days,
             encryption_key=encryption_key,
             name=self._name,
         )
         self._book = AddressBook(
-            subnet_cidrs=compute_subnet_cidrs(compute_cidr, self._zone_ids),
+            subnet_cidrs=compute_subnet_cidrs(spec.compute_cidr, self._zone_ids),
             other_interfaces=other_interfaces(
-                self._zone_ids, internet, endpoint_features, endpoints, without_endpoints
+                self._zone_ids, spec.internet, endpoint_features, spec.endpoints, spec.without_endpoints
             ),
-            interface_quota=interface_quota,
+            interface_quota=spec.interface_quota,
             region=region,
         )
         self.node.add_validation(self._book)
@@ -174,30 +143,9 @@ class FleetNetwork(Construct):
         )
 
     @staticmethod
-    def from_ids(
-        scope: Construct,
-        id: str,
-        *,
-        vpc_id: str,
-        subnets: Mapping[str, str],
-        security_group_id: str | None = None,
-        compute_cidrs: Mapping[str, str] | None = None,
-        private_subnets: Mapping[str, str] | None = None,
-        public_subnets: Mapping[str, str] | None = None,
-        vpc_cidrs: Sequence[str] = (),
-    ) -> Network:
-        """Return an existing network, told by ids alone; nothing is looked up. Parameters: see `ExistingNetwork`."""
-        return ExistingNetwork.from_ids(
-            scope,
-            id,
-            vpc_id=vpc_id,
-            subnets=subnets,
-            security_group_id=security_group_id,
-            compute_cidrs=compute_cidrs,
-            private_subnets=private_subnets,
-            public_subnets=public_subnets,
-            vpc_cidrs=vpc_cidrs,
-        )
+    def from_ids(scope: Construct, id: str, existing: ExistingNetworkSpec) -> Network:
+        """Return an existing network, told by ids alone; nothing is looked up. See `ExistingNetwork.from_ids`."""
+        return ExistingNetwork.from_ids(scope, id, existing)
 
     @property
     def vpc(self) -> ec2.IVpc:
@@ -263,14 +211,14 @@ class FleetNetwork(Construct):
         """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
         if self._database_subnets is None:
             self._database_subnets = DatabaseSubnets(
-                self, "Database", vpc_id=self.cfn_vpc.ref, cidr=self._cidr, zones=len(self.zones), name=self._name
+                self, "Database", vpc_id=self.cfn_vpc.ref, cidr=self._cidrs[0], zones=len(self.zones), name=self._name
             )
         return self._database_subnets.subnets
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
         """Return the subnets for load balancers, by AZ id; see `Network`. Raises `FleetError` (LF756)."""
         raise_problems(
-            check_load_balancer_room(self._cidr, others=1 if public else len(self.endpoints.interfaces)),
+            check_load_balancer_room(self._cidrs[0], others=1 if public else len(self.endpoints.interfaces)),
             subject=self.node.path,
         )
         inner = self._vpc.private_subnets or self._vpc.isolated_subnets
@@ -316,34 +264,34 @@ class FleetNetwork(Construct):
         if self._database_subnets is not None:
             self._database_subnets.keep()
 
-    def _make_zones(self, cidr: str, compute_cidr: str, load_balancer_zone_ids: Sequence[str]) -> None:
+    def _make_zones(self, spec: NetworkSpec) -> None:
         internet_exit = (
             None
-            if self._internet == InternetAccess.NONE
+            if spec.internet == InternetAccess.NONE
             else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
         )
         self.zones = make_zones(
             self,
             vpc_id=self.cfn_vpc.ref,
             availability_zone_ids=self._zone_ids,
-            cidr=cidr,
-            compute_cidr=compute_cidr,
+            cidr=spec.cidr,
+            compute_cidr=spec.compute_cidr,
             compute_block=self.cfn_compute_block,
             internet_exit=internet_exit,
             name=self._name,
         )
-        gateways, self._routes = lead_out(self.zones, internet=self._internet, internet_exit=internet_exit)
+        gateways, self._routes = lead_out(self.zones, internet=spec.internet, internet_exit=internet_exit)
         self._load_balancer_subnets = (
             LoadBalancerSubnets(
                 self,
                 "LoadBalancers",
                 vpc_id=self.cfn_vpc.ref,
-                cidr=cidr,
-                availability_zone_ids=load_balancer_zone_ids,
+                cidr=spec.cidr,
+                availability_zone_ids=spec.load_balancer_zone_ids,
                 internet_exit=internet_exit,
                 nat_gateway_id=gateways[0].ref if gateways else None,
                 name=self._name,
             )
-            if load_balancer_zone_ids
+            if spec.load_balancer_zone_ids
             else None
         )

@@ -60,7 +60,6 @@ class Code(AnyCode):
     ZONE_LIMIT = "LF211", "more AZs than the network has room for"
     CIDR_SPLIT = "LF212", "a CIDR block too small to be split among the AZs"
     ENDPOINT_UNKNOWN = "LF213", "an endpoint that AWS does not offer"
-    INTERNET_ACCESS = "LF214", "no such way out to the internet"
     EXISTING_ID = "LF215", "text that is no id of an existing VPC, subnet or security group"
     FLOW_LOG_DAYS = "LF216", "a number of days for which CloudWatch Logs keeps nothing"
     ENDPOINT_WITHOUT_ZONE = "LF217", "an endpoint that nodes need and that no AZ of the network is left for"

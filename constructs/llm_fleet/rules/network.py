@@ -1,88 +1,80 @@
 """A network as a whole, one to be made or one that exists. Values in, problems out."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.log_retention import check_retention_days
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network_cidrs import check_cidrs, check_subnet_cidrs, check_vpc_cidrs
 from llm_fleet.rules.network_endpoints import check_endpoints, check_without_endpoints, interface_endpoints
 from llm_fleet.rules.network_layout import compute_slot, primary_slots
 from llm_fleet.rules.network_load_balancers import check_load_balancer_zones
 from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 _ID = r"-(?:[0-9a-f]{8}|[0-9a-f]{17})"
 
 
 def check_network(
-    *,
-    availability_zone_ids: Sequence[str],
-    cidr: str,
-    compute_cidr: str,
-    internet: str = InternetAccess.NAT,
-    endpoint_features: Collection[EndpointFeature] = (),
-    endpoints: Sequence[str] = (),
-    flow_log_days: int | None = None,
-    interface_quota: int | None = None,
-    region: str | None = None,
-    load_balancer_zone_ids: Sequence[str] = (),
-    without_endpoints: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    spec: NetworkSpec, *, endpoint_features: Collection[EndpointFeature] = (), region: str | None = None
 ) -> list[Problem]:
-    """Return all that is wrong with a network to be made. Paths are the parameters' names."""
+    """Return all that is wrong with a network to be made, by the attribute names of `NetworkSpec`.
+
+    `endpoint_features`: what else nodes do that needs an endpoint. `region`: left out where only a deployment knows it.
+    """
+    if spec.az is not None and spec.availability_zone_ids:
+        return [
+            Problem(
+                code=Code.CONTRADICTION,
+                message="`az` and `azs` say the same thing twice",
+                remedy="keep `azs` for several AZs, `az` for one",
+                path=("availability_zone_ids",),
+                value=list(spec.availability_zone_ids),
+            )
+        ]
+    zones = spec.zones
     problems = [
-        *check_zones(availability_zone_ids, region=region),
-        *check_cidrs(cidr, compute_cidr),
-        *_check_internet(internet),
-        *check_endpoints(endpoints),
-        *check_retention_days(flow_log_days, Code.FLOW_LOG_DAYS, "flow_log_days"),
-        *_check_quota(interface_quota),
-        *check_load_balancer_zones(load_balancer_zone_ids, availability_zone_ids=availability_zone_ids, region=region),
+        *(_of_one(spec, problem) for problem in check_zones(zones, region=region)),
+        *check_cidrs(spec.cidr, spec.compute_cidr),
+        *check_endpoints(spec.endpoints),
+        *check_retention_days(spec.flow_log_days, Code.FLOW_LOG_DAYS, "flow_log_days"),
+        *_check_quota(spec.interface_quota),
+        *check_load_balancer_zones(spec.load_balancer_zone_ids, availability_zone_ids=zones, region=region),
     ]
     if not problems:
-        names = interface_endpoints(internet, endpoint_features, endpoints)
+        names = interface_endpoints(spec.internet, endpoint_features, spec.endpoints)
         problems += check_without_endpoints(
-            without_endpoints, availability_zone_ids=availability_zone_ids, internet=internet, names=names
+            spec.without_endpoints, availability_zone_ids=zones, internet=spec.internet, names=names
         )
-        problems += _check_primary_split(cidr, len(names))
-        problems += _check_compute_split(compute_cidr, len(availability_zone_ids))
+        problems += _check_primary_split(spec.cidr, len(names))
+        problems += _check_compute_split(spec.compute_cidr, len(zones))
     return problems
 
 
-def check_existing_network(
-    *,
-    vpc_id: str,
-    subnets: Mapping[str, str],
-    security_group_id: str | None = None,
-    region: str | None = None,
-    private_subnets: Mapping[str, str] = MappingProxyType({}),
-    public_subnets: Mapping[str, str] = MappingProxyType({}),
-    vpc_cidrs: Sequence[str] = (),
-    compute_cidrs: Mapping[str, str] = MappingProxyType({}),
-) -> list[Problem]:
-    """Return all that is wrong with what is told of an existing network.
-
-    `subnets` has the id of a compute subnet for each AZ id, `private_subnets` and `public_subnets` have that of a
-    subnet for load balancers.
-    """
-    told = {"subnets": subnets, "private_subnets": private_subnets, "public_subnets": public_subnets}
+def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = None) -> list[Problem]:
+    """Return all that is wrong with what is told of an existing network, by the attribute names of its description."""
+    told = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
     named = {name: zones for name, zones in told.items() if zones or name == "subnets"}
     problems = [problem for name, zones in named.items() for problem in _check_zones_of(name, tuple(zones), region)]
-    problems += _check_id(("vpc_id",), "vpc", vpc_id)
+    problems += _check_id(("vpc_id",), "vpc", spec.vpc_id)
     for name, zones in named.items():
         for zone, subnet_id in zones.items():
             problems += _check_id((name, zone), "subnet", subnet_id)
-    problems += check_vpc_cidrs(vpc_cidrs)
-    problems += check_subnet_cidrs(compute_cidrs, subnets)
-    if security_group_id is not None:
-        problems += _check_id(("security_group_id",), "sg", security_group_id)
+    problems += check_vpc_cidrs(spec.vpc_cidrs)
+    problems += check_subnet_cidrs(spec.compute_cidrs, spec.subnets)
+    if spec.security_group_id is not None:
+        problems += _check_id(("security_group_id",), "sg", spec.security_group_id)
     return problems
+
+
+def _of_one(spec: NetworkSpec, problem: Problem) -> Problem:
+    """Return `problem` of the AZs where the only AZ was named, if one was."""
+    return problem if spec.az is None else replace(problem, path=("az",))
 
 
 def _check_zones_of(name: str, zones: Sequence[str], region: str | None) -> list[Problem]:
@@ -104,22 +96,6 @@ def _check_id(path: tuple[str, ...], kind: str, value: str) -> list[Problem]:
             value=value,
             allowed=f"{kind}- and 8 or 17 hexadecimal digits",
             remedy=f"write the id as the console or `aws ec2` shows it, e.g. {kind}-0123456789abcdef0",
-        )
-    ]
-
-
-def _check_internet(internet: str) -> list[Problem]:
-    choices = [choice.value for choice in InternetAccess]
-    if is_unresolved(internet) or internet in choices:
-        return []
-    return [
-        Problem(
-            code=Code.INTERNET_ACCESS,
-            path=("internet",),
-            message=f"there is no internet access {internet!r}",
-            value=internet,
-            allowed=", ".join(choices),
-            remedy=did_you_mean(internet, choices, otherwise="write nat, or none for a closed network"),
         )
     ]
 

@@ -8,10 +8,11 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.front import LoadBalancerFront
+from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.fleet_key import FleetKey
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
@@ -42,7 +43,9 @@ FRONTS: dict[str, Front] = {
 
 def fronts_in(stack: cdk.Stack) -> dict[str, LoadBalancerFront]:
     """Make each of `FRONTS` in `stack`, with a key of its own for one of them."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az1"])
+    network = FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az1"])
+    )
     key = FleetKey(stack, "Key")
     made = {
         name: LoadBalancerFront(

@@ -9,7 +9,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.front import LoadBalancerFront
+from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
@@ -17,6 +17,7 @@ from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, ro
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.front import Front
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.network import NetworkSpec
 from tests.inference.front.conftest import CERTIFICATE, FRONTS, Fronts
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:chat-key-AbCdEf"
@@ -264,7 +265,7 @@ def make(stack: cdk.Stack, network: Network, front: Front | None = None, **told:
 
 
 def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     made = make(stack, network, Front(plain_http=True, api_key_secret_arn=SECRET))
     assert made.api_key_secret is not None
     assert made.api_key_secret.secret_arn == SECRET
@@ -272,7 +273,7 @@ def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
 
 
 def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError) as raised:
         make(stack, network)
     assert [problem.code for problem in raised.value.problems] == [Code.FRONT_ZONES]
@@ -280,7 +281,7 @@ def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> No
 
 
 def test_a_certificate_of_another_region_is_refused(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     front = Front(certificate_arn=CERTIFICATE.replace("us-west-2", "us-east-1"))
     with pytest.raises(FleetError) as raised:
         make(stack, network, front)
@@ -290,7 +291,7 @@ def test_a_certificate_of_another_region_is_refused(stack: cdk.Stack) -> None:
 
 
 def test_a_bucket_that_is_given_is_written_to(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     bucket = s3.Bucket(stack, "Mine", encryption=s3.BucketEncryption.S3_MANAGED)
     make(stack, network, access_log_bucket=bucket)
     template = Template.from_stack(stack)

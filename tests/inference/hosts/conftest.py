@@ -9,9 +9,11 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity
-from llm_fleet.inference.model import ModelMount
+from llm_fleet.inference.ec2_capacity import Ec2Capacity
+from llm_fleet.inference.managed_capacity import ManagedCapacity
+from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity, Hosts, TaskCount
 from tools.synth_environment import cdk_context
 
@@ -45,7 +47,7 @@ class Both:
 
 def network_of(stack: cdk.Stack, **more: Any) -> FleetNetwork:
     """A network in two AZs."""
-    return FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"], **more)
+    return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"], **more))
 
 
 def both() -> Both:

@@ -8,9 +8,10 @@ import pytest
 from aws_cdk import aws_logs as logs
 from botocore.loaders import Loader
 
-from llm_fleet.inference.capacity import Ec2Capacity
+from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.service import Hosts, TaskCount
 from tests.inference.hosts.conftest import Both, network_of
 from tools.synth_environment import cdk_context
@@ -141,7 +142,9 @@ def test_user_data_names_group_cluster_and_log(capacities: Both, template: dict[
     }
 
 
-def capacity(*, internet: str = "nat", tasks: TaskCount | None = None, **hosts: Any) -> Ec2Capacity:
+def capacity(
+    *, internet: InternetAccess = InternetAccess.NAT, tasks: TaskCount | None = None, **hosts: Any
+) -> Ec2Capacity:
     stack = cdk.Stack(cdk.App(context=cdk_context()), "S", env=cdk.Environment(region="us-west-2"))
     return Ec2Capacity(
         stack,
@@ -176,11 +179,11 @@ def test_an_export_waits_for_no_host():
 @pytest.mark.parametrize(
     ("hosts", "internet", "code"),
     [
-        ({"ami": "20260820", "install_driver": False}, "nat", Code.HOST_AMI_DRIVER),
-        ({"ami": "20260820"}, "none", Code.HOST_DRIVER_UNREACHABLE),
+        ({"ami": "20260820", "install_driver": False}, InternetAccess.NAT, Code.HOST_AMI_DRIVER),
+        ({"ami": "20260820"}, InternetAccess.NONE, Code.HOST_DRIVER_UNREACHABLE),
     ],
 )
-def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any], internet: str, code: Code):
+def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any], internet: InternetAccess, code: Code):
     with pytest.raises(FleetError) as refused:
         capacity(internet=internet, **hosts)
     (problem,) = refused.value.problems

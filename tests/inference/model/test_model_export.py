@@ -7,14 +7,15 @@ from typing import Any, cast
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.inference.export import ModelExport
-from llm_fleet.inference.model import ModelCheck
+from llm_fleet.inference.model_check import ModelCheck
+from llm_fleet.inference.model_export import ModelExport
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 from tests.clean import all_findings
@@ -38,7 +39,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two exports, of the Hub on a host and of S3 on Fargate, synthesized once."""
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("cdk.out")))
     stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"]))
     on_host = ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network, name="on-host")
     raw = ExportSpec(source=RAW, fargate=True)
     ModelExport(stack, "OnFargate", raw, service=VLLM, network=network, name="on-fargate")
@@ -154,7 +155,7 @@ def test_it_fits_a_task_definition(template: dict[str, Any]):
 
 def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
     """Both kinds of export, and the check of what they make."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"]))
     ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network).add_outputs()
     ModelExport(stack, "OnFargate", ExportSpec(source=RAW, fargate=True), service=VLLM, network=network)
     ModelCheck(stack, "Check", model=MODEL, asked=ASKED)

@@ -23,6 +23,7 @@ from llm_fleet import (
     Model,
     ServiceSpec,
 )
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
@@ -75,7 +76,7 @@ class Served:
 def _network(paths: pytest.TempPathFactory, name: str) -> FleetNetwork:
     """Return a network in a stack in an app of its own: one that was synthesized takes no second stack."""
     app = cdk.App(context=cdk_context(), outdir=str(paths.mktemp(name) / "cdk.out"))
-    return FleetNetwork(cdk.Stack(app, name, env=ENVIRONMENT), "Network", availability_zone_ids=ZONES)
+    return FleetNetwork(cdk.Stack(app, name, env=ENVIRONMENT), "Network", NetworkSpec(availability_zone_ids=ZONES))
 
 
 @pytest.fixture(scope="session")
@@ -165,7 +166,7 @@ def make(stack: cdk.Stack) -> MakeService:
             "front": Front(plain_http=True),
         }
         if "network" not in options:
-            options["network"] = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+            options["network"] = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
         beside = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
         return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **beside)
 

@@ -23,6 +23,7 @@ from llm_fleet import (
 )
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity
 from tests.inference.service.conftest import ZONES, MakeService
 
@@ -72,7 +73,7 @@ def test_the_issue_s_bad_input_is_refused_once_each(make: MakeService, what: str
 
 
 def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES[:1])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES[:1]))
     with pytest.raises(FleetError) as refused:
         make(
             network=network,
@@ -100,7 +101,7 @@ def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack
 
 def test_a_catalog_image_needs_the_region(app: cdk.App):
     stack = cdk.Stack(app, "Anywhere")
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     options: dict[str, Any] = {
         "model": Model(s3_uri="s3://my-models/tanuki-8b"),
         "instance_type": "inf2.xlarge",
@@ -114,7 +115,7 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
 
 
 def test_a_closed_network_is_told_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as refused:
         make(network=network, model=Model(hub_id=HUB, compiled=True), instance_type="inf2.8xlarge")
     assert [problem.where for problem in refused.value.problems] == [
@@ -125,7 +126,7 @@ def test_a_closed_network_is_told_of_all_that_it_cannot_fetch(make: MakeService,
 
 
 def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     with pytest.raises(FleetError) as refused:
         make(network=network, front=Front(plain_http=True, public=True, allowed_cidrs=("203.0.113.0/24",)))
     assert [problem.where for problem in refused.value.problems if problem.where.startswith("front")] == [
@@ -134,7 +135,7 @@ def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, st
 
 
 def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     registry = "111122223333.dkr.ecr.us-west-2.amazonaws.com"
     service = make(
         network=network,
@@ -149,7 +150,7 @@ def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack:
 def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_are(
     make: MakeService, stack: cdk.Stack
 ):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26")
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26"))
     make(id="Small", network=network, desired=2)
     with pytest.raises(FleetError) as refused:
         make(network=network, desired=40)
@@ -182,7 +183,7 @@ def test_a_part_of_another_class_is_one_problem_with_an_example(
 
 
 def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     nothing: Any = "chat"
     with pytest.raises(FleetError) as refused:
         InferenceService(stack, "Chat", nothing, network=network)

@@ -16,6 +16,7 @@ from llm_fleet import (
     Model,
     ServiceSpec,
 )
+from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.service import Capacity
 from tests.clean import all_findings
 from tests.inference.service.conftest import CERTIFICATE, TOKEN_SECRET, ZONES
@@ -27,11 +28,13 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     network = FleetNetwork.from_ids(
         stack,
         "Network",
-        vpc_id="vpc-0123456789abcdef0",
-        subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
-        public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
-        private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
-        vpc_cidrs=["10.0.0.0/16"],
+        ExistingNetworkSpec(
+            vpc_id="vpc-0123456789abcdef0",
+            subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
+            public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
+            private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
+            vpc_cidrs=["10.0.0.0/16"],
+        ),
     )
     InferenceService(
         stack,

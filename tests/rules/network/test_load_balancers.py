@@ -18,6 +18,7 @@ from llm_fleet.rules.network_layout import (
     slice_cidr,
 )
 from llm_fleet.rules.network_load_balancers import check_load_balancer_room, check_load_balancer_zones
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 CIDR = "10.0.0.0/16"
 
@@ -50,11 +51,7 @@ def test_azs_for_load_balancers(further: tuple[str, ...], zones: list[str], code
     assert [problem.code for problem in told] == codes
     assert all(problem.path[0] == "load_balancer_zone_ids" for problem in told)
     whole = check_network(
-        availability_zone_ids=zones,
-        load_balancer_zone_ids=further,
-        cidr=CIDR,
-        compute_cidr="10.1.0.0/16",
-        region="us-west-2",
+        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=further, cidr=CIDR), region="us-west-2"
     )
     assert [problem.code for problem in whole] == codes
 
@@ -71,11 +68,13 @@ def test_subnets_have_room_to_grow(cidr: str, others: int, fits: bool) -> None:
 
 def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
     told = check_existing_network(
-        vpc_id="vpc-0123456789abcdef0",
-        subnets={"usw2-az4": "subnet-0123456789abcdef0"},
-        private_subnets={"usw2-az4": "subnet-x"},
-        public_subnets={"use1-az1": "subnet-0123456789abcdef1"},
-        vpc_cidrs=["10.0.0.0", "10.0.0.0/16"],
+        ExistingNetworkSpec(
+            vpc_id="vpc-0123456789abcdef0",
+            subnets={"usw2-az4": "subnet-0123456789abcdef0"},
+            private_subnets={"usw2-az4": "subnet-x"},
+            public_subnets={"use1-az1": "subnet-0123456789abcdef1"},
+            vpc_cidrs=["10.0.0.0", "10.0.0.0/16"],
+        ),
         region="us-west-2",
     )
     assert {(problem.code, problem.where) for problem in told} == {

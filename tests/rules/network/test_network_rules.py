@@ -7,8 +7,9 @@ import pytest
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_existing_network, check_network
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from tests.rules.network.findings import NUMBER_TOKEN, TOKEN, only
 
 
@@ -16,11 +17,11 @@ def check(**changes: Any) -> list[Problem]:
     """Check a good network with `changes`."""
     good: dict[str, Any] = {
         "availability_zone_ids": ["usw2-az4"],
-        "cidr": "10.0.0.0/16",
-        "compute_cidr": "10.1.0.0/16",
         "region": "us-west-2",
     }
-    return check_network(**{**good, **changes})
+    told = {**good, **changes}
+    around = {name: told.pop(name) for name in ("endpoint_features", "region") if name in told}
+    return check_network(NetworkSpec(**told), **around)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +41,13 @@ def check(**changes: Any) -> list[Problem]:
         {"cidr": "100.64.0.0/16", "compute_cidr": "100.65.0.0/16"},
         {"cidr": "10.0.0.0/24"},
         {"compute_cidr": "10.1.0.0/27"},
-        {"internet": "none"},
-        {"internet": "shared-nat"},
+        {"internet": InternetAccess.NONE},
+        {"internet": InternetAccess.SHARED_NAT},
         {"internet": TOKEN},
         {"endpoints": ["bedrock-runtime", "elasticfilesystem", TOKEN]},
         {"without_endpoints": {"usw2-az4": ["ssm", "ssmmessages", "ec2messages", "logs"], TOKEN: [TOKEN]}},
         {
-            "internet": "none",
+            "internet": InternetAccess.NONE,
             "availability_zone_ids": ["usw2-az4", "usw2-az1"],
             "without_endpoints": {"usw2-az4": ["ec2messages"]},
         },
@@ -104,9 +105,9 @@ def test_blocks_that_aws_refuses_beside_each_other(cidr: str, compute_cidr: str)
 
 def test_a_primary_block_too_small_for_the_endpoints_of_a_closed_network():
     assert check(cidr="10.0.0.0/24") == []
-    problem = only(check(cidr="10.0.0.0/24", internet="none"), Code.CIDR_SPLIT, "cidr")
+    problem = only(check(cidr="10.0.0.0/24", internet=InternetAccess.NONE), Code.CIDR_SPLIT, "cidr")
     assert problem.remedy == "choose a /23 or larger"
-    assert check(cidr="10.0.0.0/23", internet="none", endpoint_features=list(EndpointFeature)) == []
+    assert check(cidr="10.0.0.0/23", internet=InternetAccess.NONE, endpoint_features=list(EndpointFeature)) == []
 
 
 def test_a_compute_block_too_small_for_its_azs():
@@ -158,7 +159,9 @@ def test_an_endpoint_that_aws_does_not_offer(name: str, remedy: str):
 
 
 def test_an_unknown_way_out():
-    assert only(check(internet="natt"), Code.INTERNET_ACCESS, "internet").remedy == "write 'nat'"
+    with pytest.raises(FleetError) as caught:
+        check(internet="natt")
+    assert only(caught.value.problems, Code.NOT_A_CHOICE, "internet").remedy
 
 
 @pytest.mark.parametrize(("days", "nearest"), [(100, 90), (0, 1), (10_000, 3653)])
@@ -172,12 +175,11 @@ def test_a_quota_that_nobody_has(quota: int):
 
 
 def test_all_mistakes_are_told_at_once():
-    found = check(availability_zone_ids=["us-west-2d"], cidr="ten", compute_cidr="8.8.0.0/16", internet="natt")
+    found = check(availability_zone_ids=["us-west-2d"], cidr="ten", compute_cidr="8.8.0.0/16")
     assert {problem.code for problem in found} == {
         Code.ZONE_ID,
         Code.CIDR_INVALID,
         Code.CIDR_RANGE,
-        Code.INTERNET_ACCESS,
     }
 
 
@@ -188,7 +190,9 @@ def existing(**changes: Any) -> list[Problem]:
         "security_group_id": "sg-01234567",
         "region": "us-west-2",
     }
-    return check_existing_network(**{**good, **changes})
+    told = {**good, **changes}
+    region = told.pop("region")
+    return check_existing_network(ExistingNetworkSpec(**told), region=region)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_an_az_that_is_to_be_without_endpoints_is_one_of_the_network():
 def test_a_closed_network_keeps_every_endpoint_in_some_az():
     gaps = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
     zones = ["usw2-az4", "usw2-az1"]
-    found = check(internet="none", availability_zone_ids=zones, without_endpoints=gaps)
+    found = check(internet=InternetAccess.NONE, availability_zone_ids=zones, without_endpoints=gaps)
     problem = only(found, Code.ENDPOINT_WITHOUT_ZONE, "without_endpoints")
     assert "no AZ is left for the endpoint ec2messages" in problem.message
     assert "add an AZ to `azs`" in problem.remedy

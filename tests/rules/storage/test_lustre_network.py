@@ -16,6 +16,7 @@ from llm_fleet import (
     LustreSpec,
     LustreStorageType,
     LustreThroughput,
+    NetworkSpec,
     Os,
     ParallelCluster,
     Queue,
@@ -122,7 +123,7 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
 
 
 def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
 
     def cluster(id: str, kind: str, count: int) -> None:
@@ -142,7 +143,7 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
 
 def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
     """Not before all clusters are there: one of a controller alone may come first."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
     for id, more in (("First", ()), ("Second", (trn2,))):
@@ -153,7 +154,7 @@ def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stac
 
 @pytest.mark.parametrize(("system", "warned"), [(Os.RHEL8, True), (Os.RHEL9, False), (Os.UBUNTU2204, False)])
 def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Stack, system: Os, warned: bool) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=4)]
@@ -163,7 +164,7 @@ def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Sta
 
 
 def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=550)]

@@ -18,6 +18,7 @@ from llm_fleet import (
     FleetKey,
     FleetNetwork,
     HuggingFaceEndpoint,
+    NetworkSpec,
     NeuronSettings,
 )
 from llm_fleet.rules.codes import Code
@@ -141,7 +142,7 @@ def test_the_log_is_there_before_the_endpoint_and_ends() -> None:
 
 def test_in_a_network_each_instance_has_an_interface_and_nothing_comes_in() -> None:
     stack = new_stack()
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     endpoint = made(stack, network=network)
     vpc = properties(endpoint, MODEL)["VpcConfig"]
     assert len(vpc["Subnets"]) == 2
@@ -164,7 +165,7 @@ def test_without_a_network_there_is_nothing_of_one() -> None:
 
 def test_more_instances_than_addresses_are_told() -> None:
     stack = new_stack()
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     with pytest.raises(FleetError) as told:
         made(stack, network=network, instance_count=50_000)
     assert {problem.path[0] for problem in told.value.problems} == {"network"}

@@ -8,7 +8,7 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from llm_fleet import DataBucket, FleetKey, FleetNetwork, GitRepository, NotebookSpec, TrainingNotebook
+from llm_fleet import DataBucket, FleetKey, FleetNetwork, GitRepository, NetworkSpec, NotebookSpec, TrainingNotebook
 from llm_fleet.rules.problem import FleetError
 from tests.clean import nag_findings
 
@@ -19,7 +19,7 @@ BESIDE = ("network", "buckets", "clusters", "encryption_key")
 
 
 def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     return described(stack, **{"network": network, **arguments})
 
 
@@ -138,7 +138,7 @@ def test_a_key_by_its_arn_goes_before_the_one_that_is_given(stack: cdk.Stack):
 
 
 def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     described(stack, network=network, availability_zone_id="usw2-az1")
     expected = stack.resolve(network.compute_subnet("usw2-az1").subnet_id)
     assert properties(stack)["SubnetId"] == expected

@@ -14,6 +14,7 @@ from llm_fleet import (
     HyperPodCluster,
     LustreFileSystem,
     LustreSpec,
+    NetworkSpec,
     ParallelCluster,
     StudioDomain,
     StudioSpec,
@@ -71,7 +72,7 @@ class Synthesized:
 
 def everything(stack: cdk.Stack) -> StudioDomain:
     """Return a domain with a file system, clusters, people, and most of what else there is."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     return StudioDomain(
         stack,
         "Studio",
@@ -100,7 +101,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """A domain of which nothing is told but its network and somebody who works in it."""
 
     def make(stack: cdk.Stack) -> StudioDomain:
-        network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+        network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
         return StudioDomain(stack, "Studio", StudioSpec(users={"alice": StudioUser()}), network=network)
 
     return _made(tmp_path_factory, make)

@@ -12,6 +12,7 @@ from llm_fleet import (
     FleetNetwork,
     InternetAccess,
     LustreFileSystem,
+    NetworkSpec,
     StudioDomain,
     StudioSignIn,
     StudioSpec,
@@ -26,7 +27,7 @@ BESIDE = ("network", "lustre", "clusters", "buckets", "encryption_key")
 def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     """Codes and remedies by where they are."""
     if "network" not in arguments:
-        arguments["network"] = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+        arguments["network"] = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     before = len(stack.node.children)
     beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
     with pytest.raises(FleetError) as caught:
@@ -115,19 +116,19 @@ def test_sagemakers_own_internet_leads_to_no_file_system(stack: cdk.Stack, lustr
 
 
 def test_studio_is_no_way_around_a_closed_network(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     assert problems(stack, network=network, internet=True)["internet"][0] == "LF929"
 
 
 def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
     network = FleetNetwork(
-        stack, "Network", availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26"
+        stack, "Network", NetworkSpec(availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26")
     )
     told = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
     assert {code for code, _ in told.values()} == {"LF220"}
 
 
 def test_a_file_system_of_nobody_knows_where_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     studio = StudioDomain(stack, "Studio", network=network, lustre=lustre(None))
     assert len(cdk.Stack.of(studio).resolve(studio.resource.subnet_ids)) == 2

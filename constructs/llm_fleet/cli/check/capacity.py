@@ -31,7 +31,7 @@ _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, Capacity
 
 def offering_questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
     """Ask for the AZs of the network, for the services of its endpoints, and for each type in each of its AZs."""
-    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    zones = fleet.network.zones if fleet.network is not None else ()
     if zones:
         yield Question(
             topic=Topic.OFFERINGS, what=f"AZs {', '.join(zones)}", answer=lambda account: _zones(account, fleet, region)
@@ -69,7 +69,7 @@ def _zones(account: Account, fleet: Fleet, region: str) -> Answer:
     assert fleet.network is not None
     told = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
     names = {zone["ZoneId"]: zone["ZoneName"] for zone in told if zone.get("State", "available") == "available"}
-    wanted = (*fleet.network.availability_zone_ids, *fleet.network.load_balancer_zone_ids)
+    wanted = (*fleet.network.zones, *fleet.network.load_balancer_zone_ids)
     problems = check_zones_of_account(wanted, there=names, region=region)
     shown = ", ".join(f"{zone} is {names[zone]} in this account" for zone in wanted if zone in names)
     return Answer(detail=shown or f"this account has {', '.join(sorted(names))}", problems=problems)
@@ -81,7 +81,7 @@ def _endpoints(fleet: Fleet) -> dict[str, tuple[str, ...]]:
     if network is None or network.vpc is not None:
         return {}
     names = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
-    return endpoint_zones(names, network.availability_zone_ids, network.without_endpoints)
+    return endpoint_zones(names, network.zones, network.without_endpoints)
 
 
 def _endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tuple[str, ...]], region: str) -> Answer:

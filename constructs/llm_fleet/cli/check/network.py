@@ -14,7 +14,6 @@ from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.check_places import address_plan
-from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.rules.account.subnets import (
@@ -35,6 +34,7 @@ from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.spec.network import ExistingNetworkSpec
 
 _Range = tuple[str, tuple[int, int] | None]
 """Protocol and ports."""
@@ -137,7 +137,7 @@ _HTTPS = 443
 _TARGETS = ("NatGatewayId", "GatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId")
 
 
-def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> Callable[[Account], Answer]:
+def ways_out(fleet: Fleet, existing: ExistingNetworkSpec, *, region: str) -> Callable[[Account], Answer]:
     """Return what asks, for all compute subnets of the network at once."""
 
     def answer(account: Account) -> Answer:
@@ -167,7 +167,7 @@ def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> C
     return answer
 
 
-def _route_tables(account: Account, existing: ExistingNetworkConfig) -> dict[str, dict[str, Any]]:
+def _route_tables(account: Account, existing: ExistingNetworkSpec) -> dict[str, dict[str, Any]]:
     """Return the route table of each compute subnet: its own, or the VPC's main one; nothing without VPC."""
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
     tables = account.ask("ec2", "describe_route_tables", Filters=filters)["RouteTables"]
@@ -195,7 +195,7 @@ def _default_targets(table: dict[str, Any]) -> list[tuple[str, str]]:
 def _endpoints(
     account: Account,
     fleet: Fleet,
-    existing: ExistingNetworkConfig,
+    existing: ExistingNetworkSpec,
     tables: list[dict[str, Any]],
     closed: list[str],
     region: str,
@@ -236,7 +236,7 @@ def _features(fleet: Fleet) -> set[EndpointFeature]:
 
 
 def _usable(
-    account: Account, existing: ExistingNetworkConfig, name: str, endpoint: dict[str, Any], region: str
+    account: Account, existing: ExistingNetworkSpec, name: str, endpoint: dict[str, Any], region: str
 ) -> list[Problem]:
     nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
     groups = [security_group(account, group["GroupId"]) for group in endpoint.get("Groups", ())]
@@ -254,7 +254,7 @@ def _usable(
     )
 
 
-def _cidrs(account: Account, existing: ExistingNetworkConfig) -> list[str]:
+def _cidrs(account: Account, existing: ExistingNetworkSpec) -> list[str]:
     told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnets.values()))
     return [subnet["CidrBlock"] for subnet in told["Subnets"]]
 
@@ -318,7 +318,7 @@ def _has_efa(fleet: Fleet) -> bool:
     return any(one is not None and one.efa_interfaces for one in facts)
 
 
-def _asking_subnet(fleet: Fleet, existing: ExistingNetworkConfig, zone: str, subnet_id: str) -> Ask:
+def _asking_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str) -> Ask:
     def answer(account: Account) -> Answer:
         assert fleet.network is not None
         told = _subnet(account, subnet_id)
@@ -374,7 +374,7 @@ def _deployed(account: Account, fleet: Fleet) -> bool:
 
 
 def _asking_group(
-    existing: ExistingNetworkConfig | None, group_id: str, path: tuple[PathPart, ...], region: str, *, efa: bool
+    existing: ExistingNetworkSpec | None, group_id: str, path: tuple[PathPart, ...], region: str, *, efa: bool
 ) -> Ask:
     def answer(account: Account) -> Answer:
         group = security_group(account, group_id)

@@ -108,7 +108,7 @@ def _nat_gateways(account: Account, fleet: Fleet) -> float:
     """Return how many others have in the one of the fleet's AZs that has most: the quota is for each AZ."""
     own = own_ids(account, fleet)
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
-    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    zones = fleet.network.zones if fleet.network is not None else ()
     there = [
         subnets.get(gateway.get("SubnetId", ""))
         for gateway in account.ask("ec2", "describe_nat_gateways")["NatGateways"]
@@ -121,7 +121,7 @@ def _usage_interfaces(account: Account, fleet: Fleet) -> float:
     """Return how many others have in the one of the fleet's AZs that has most: AWS counts by AZ."""
     own = own_ids(account, fleet)
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
-    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    zones = fleet.network.zones if fleet.network is not None else ()
     there = Counter(
         subnets.get(one.get("SubnetId", ""))
         for one in account.ask("ec2", "describe_network_interfaces")["NetworkInterfaces"]
@@ -256,7 +256,7 @@ def _quota_need_lustre(spec: LustreSpec) -> Iterator[QuotaNeed]:
 def _made_network(network: NetworkConfig) -> Iterator[QuotaNeed]:
     path = ("network",)
     yield _need(named_quota("vpcs"), 1, "network", path)
-    gateways = nat_gateways(network.internet, len(network.availability_zone_ids))
+    gateways = nat_gateways(network.internet, len(network.zones))
     if network.internet is not InternetAccess.NONE:
         yield _need(named_quota("internet-gateways"), 1, "network", path)
     if gateways:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig, FleetEndpointModel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_roles import check_tags

@@ -36,7 +36,7 @@ def check_studio(fleet: Fleet) -> Iterator[Problem]:
             studio,
             has_network=network is not None,
             network_internet=network.internet if network is not None and network.vpc is None else None,
-            zones=network.availability_zone_ids if network is not None else (),
+            zones=network.zones if network is not None else (),
             mounts_lustre=_mounts_lustre(fleet, config),
             lustre_zone=_lustre_zone(fleet, config),
         ),
@@ -51,7 +51,7 @@ def check_studio(fleet: Fleet) -> Iterator[Problem]:
 
 def zones_of_studio(fleet: Fleet, config: StudioConfig) -> tuple[str, ...]:
     """Return the AZ ids of the domain's subnets."""
-    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    zones = fleet.network.zones if fleet.network is not None else ()
     return studio_zones(zones, _lustre_zone(fleet, config))
 
 

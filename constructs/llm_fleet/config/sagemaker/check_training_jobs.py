@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker.training_job import FleetChannel, TrainingJobConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean

@@ -6,8 +6,7 @@ from dataclasses import replace
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
 from llm_fleet.config.check_shape_source import check_shape_source
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.network import NetworkConfig, network_of_services
 from llm_fleet.config.services.in_words import in_words
 from llm_fleet.config.services.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.codes import Code
@@ -125,7 +124,7 @@ def check_front_places(fleet: Fleet) -> Iterator[Problem]:
         for problem in check_front_place(
             service.front,
             zones=_zones(network, public=public),
-            target_zones=network.availability_zone_ids,
+            target_zones=network.zones,
             vpc_cidrs=(network.cidr, network.compute_cidr) if network.vpc is None else network.vpc.vpc_cidrs,
             internet=network.internet if network.vpc is None else None,
         ):
@@ -138,7 +137,7 @@ def _zones(network: NetworkConfig, *, public: bool) -> tuple[str, ...]:
     """Return the AZs with a subnet for load balancers."""
     existing = network.vpc
     if existing is None:
-        return (*network.availability_zone_ids, *network.load_balancer_zone_ids)
+        return (*network.zones, *network.load_balancer_zone_ids)
     return tuple(existing.public_subnets if public else existing.private_subnets or existing.subnets)
 
 

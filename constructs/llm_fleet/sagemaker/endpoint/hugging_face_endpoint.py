@@ -164,7 +164,8 @@ _FORMS: Mapping[str, Form] = {
         wanted="a network of llm-fleet",
         has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
         optional=True,
-        remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"]), or leave it out',
+        remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), '
+        "or leave it out",
     ),
     "encryption_key": Form(
         wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'

@@ -141,7 +141,8 @@ _FACTS = notebook_facts()
 _NETWORK = Form(
     wanted="a network of llm-fleet",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1"]), or internet=True without one',
+    remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"])), '
+    "or internet=True without one",
     optional=True,
 )
 _KEY = Form(wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out')

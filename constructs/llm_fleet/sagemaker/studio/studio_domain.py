@@ -31,7 +31,8 @@ from llm_fleet.storage.fleet_key import FleetKey
 _NETWORK = Form(
     wanted="a network of llm-fleet",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"]), or FleetNetwork.from_ids(…)',
+    remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])), '
+    "or FleetNetwork.from_ids(…)",
     optional=True,
 )
 _LUSTRE = Form(
