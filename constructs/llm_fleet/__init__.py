@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.iam.permissions import NodeFeatures as NodeFeatures
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
-    from llm_fleet.inference.inference_service import InferenceService as InferenceService
-    from llm_fleet.inference.model_export import ModelExport as ModelExport
+    from llm_fleet.inference.export import ModelExport as ModelExport
+    from llm_fleet.inference.service import InferenceService as InferenceService
     from llm_fleet.jobs.training_run import Checkpoint as Checkpoint
     from llm_fleet.jobs.training_run import ServedExport as ServedExport
     from llm_fleet.jobs.training_run import TrainingData as TrainingData
@@ -194,8 +194,8 @@ _HOMES = {
     "iam.node_role": ("NodeRole",),
     "iam.permissions": ("NodeFeatures",),
     "iam.session_document": ("SessionDocument",),
-    "inference.inference_service": ("InferenceService",),
-    "inference.model_export": ("ModelExport",),
+    "inference.export": ("ModelExport",),
+    "inference.service": ("InferenceService",),
     "jobs.training_run": ("Checkpoint", "ServedExport", "TrainingData", "TrainingRun"),
     "lifecycle.cluster_metrics": ("ClusterMetrics",),
     "lifecycle.downloads": ("Downloads",),
@@ -203,7 +203,6 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
     "lifecycle.people": ("Directory",),
-    "spec.people": ("ClusterUser", "SlurmAccount"),
     "lifecycle.training_runtime": ("CompileCache", "TrainingEnvironment", "TrainingRuntime"),
     "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
@@ -281,6 +280,7 @@ _HOMES = {
     "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
+    "spec.people": ("ClusterUser", "SlurmAccount"),
     "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
     "spec.smp": ("SmpConfiguration",),

@@ -8,7 +8,7 @@ import pytest
 from llm_fleet import AwsVllmNeuronServer, AwsVllmServer, HuggingFaceVllmServer, Model, TgiServer
 from llm_fleet.catalog.model_server import ServerSetting, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.inference.server import ServerProcess, server_process
 from llm_fleet.spec.model_server import ServerKind
 from local.serving.servers.command_words import SettingRefused
 from local.serving.servers.tgi_settings import TgiSettings, tgi_settings

@@ -6,8 +6,8 @@ import pytest
 
 from llm_fleet.catalog.model_server import own_variables, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.inference.model_mount import CACHE_ENVIRONMENT, CONTAINER_PATH
-from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.inference.model import CACHE_ENVIRONMENT, CONTAINER_PATH
+from llm_fleet.inference.server import ServerProcess, server_process
 from llm_fleet.rules.inference.server import check_server
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.model_server import (

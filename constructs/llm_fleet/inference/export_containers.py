@@ -10,7 +10,7 @@ from aws_cdk import aws_ecs as ecs
 
 from llm_fleet.catalog.model_server import model_exports
 from llm_fleet.catalog.neuron import NeuronInstance
-from llm_fleet.inference.check_container import CHECK_CONTAINER, check_container
+from llm_fleet.inference.model import CHECK_CONTAINER, check_container
 from llm_fleet.lifecycle import model_exporter
 from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.lifecycle.model_exporter.words import export_words

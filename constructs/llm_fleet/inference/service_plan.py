@@ -9,8 +9,8 @@ from constructs import Construct
 
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import load_seconds, task_cpu_units, task_limits, task_memory_mib
-from llm_fleet.inference.model_mount import model_path
-from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.inference.model import model_path
+from llm_fleet.inference.server import ServerProcess, server_process
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, weight_bytes

@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.load_balancer_front import LoadBalancerFront
+from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.model_server import ServerKind

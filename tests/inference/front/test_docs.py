@@ -8,7 +8,7 @@ import pytest
 
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.inference.load_balancer_front import LoadBalancerFront
+from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.rules.inference.routes import Route, RouteAction, routes
 from llm_fleet.spec.front import Authentication, Front, Jwt, JwtClaim
 from llm_fleet.spec.model_server import ServerKind

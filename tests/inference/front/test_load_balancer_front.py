@@ -9,7 +9,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.load_balancer_front import LoadBalancerFront
+from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code

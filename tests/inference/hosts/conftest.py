@@ -9,9 +9,8 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.ec2_capacity import Ec2Capacity
-from llm_fleet.inference.managed_capacity import ManagedCapacity
-from llm_fleet.inference.model_mount import ModelMount
+from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity
+from llm_fleet.inference.model import ModelMount
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity, Hosts, TaskCount

@@ -8,7 +8,7 @@ import pytest
 from botocore.model import StructureShape
 from constructs import Construct
 
-from llm_fleet.inference.capacity_provider_name import capacity_provider_name
+from llm_fleet.inference.cluster import capacity_provider_name
 
 
 def name_in(stack_name: str, *, construct: str = "Capacity") -> str | None:

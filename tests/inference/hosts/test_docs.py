@@ -7,7 +7,7 @@ import pytest
 
 from llm_fleet.catalog.neuron import ami_for, host_facts
 from llm_fleet.iam.statements import Place, describe
-from llm_fleet.inference.host_permissions import host_permissions
+from llm_fleet.inference.hosts import host_permissions
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.service import Hosts
 from tools.synth_environment import ROOT

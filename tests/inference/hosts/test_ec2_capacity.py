@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import aws_logs as logs
 from botocore.loaders import Loader
 
-from llm_fleet.inference.ec2_capacity import Ec2Capacity
+from llm_fleet.inference.capacity import Ec2Capacity
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess

@@ -5,9 +5,8 @@ import pytest
 
 from llm_fleet.catalog.neuron import host_facts, neuron_instance_names
 from llm_fleet.catalog.service import task_limits
-from llm_fleet.inference.host_settings import host_settings
-from llm_fleet.inference.host_user_data import host_user_data
-from llm_fleet.inference.model_mount import ModelMount, model_mount
+from llm_fleet.inference.hosts import host_settings, host_user_data
+from llm_fleet.inference.model import ModelMount, model_mount
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_model
 from llm_fleet.spec.model_shape import ModelShape

@@ -1,6 +1,6 @@
 """Hosts that ECS runs."""
 
-from llm_fleet.inference.managed_capacity import ManagedCapacity
+from llm_fleet.inference.capacity import ManagedCapacity
 from tests.inference.hosts.conftest import Both
 
 

@@ -10,7 +10,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.model_shapes import known_model
-from llm_fleet.inference.model_mount import ModelMount, model_mount, model_path, model_permissions
+from llm_fleet.inference.model import ModelMount, model_mount, model_path, model_permissions
 from llm_fleet.named_files.named_file import shape_from_config
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_model, check_place, check_shape

@@ -7,8 +7,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.inference.check_container import check_container, check_source
-from llm_fleet.inference.model_check import ModelCheck
+from llm_fleet.inference.model import ModelCheck, check_container, check_source
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, TgiServer
 from llm_fleet.spec.served_model import Model, ModelSource

@@ -7,8 +7,8 @@ from typing import Any, cast
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.inference.model_check import ModelCheck
-from llm_fleet.inference.model_export import ModelExport
+from llm_fleet.inference.export import ModelExport
+from llm_fleet.inference.model import ModelCheck
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code

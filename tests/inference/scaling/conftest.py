@@ -10,14 +10,13 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.inference.ecs_role import EcsRole
-from llm_fleet.inference.metrics_collector import collector_container, collector_permissions
+from llm_fleet.inference.alarms import ServiceAlarms
+from llm_fleet.inference.cluster import TaskEvents
+from llm_fleet.inference.metrics import ServiceMetrics, collector_container, collector_permissions
 from llm_fleet.inference.neuron_health import NeuronHealth
-from llm_fleet.inference.service_alarms import ServiceAlarms
-from llm_fleet.inference.service_dashboard import ServiceDashboard
-from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.inference.service_scaling import ServiceScaling
-from llm_fleet.inference.task_events import TaskEvents
+from llm_fleet.inference.roles import EcsRole
+from llm_fleet.inference.scaling import ServiceScaling
+from llm_fleet.inference.sight import ServiceDashboard
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import ServiceSpec

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.inference.alarms import alarm_plans
+from llm_fleet.inference.metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.service import check_thresholds

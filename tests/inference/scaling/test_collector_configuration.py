@@ -7,9 +7,8 @@ import pytest
 
 from llm_fleet.catalog.model_server import model_servers, server_metrics
 from llm_fleet.catalog.service import collector_facts
-from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.collector_configuration import collector_configuration
-from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.inference.alarms import alarm_plans
+from llm_fleet.inference.metrics import ServiceMetrics, collector_configuration
 from llm_fleet.spec.service import Alarms
 from tests.inference.scaling import pages
 from tests.inference.scaling.exposition import Metric, exported, of_measure

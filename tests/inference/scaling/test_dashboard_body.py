@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.dashboard_body import dashboard_body
-from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.inference.alarms import alarm_plans
+from llm_fleet.inference.metrics import ServiceMetrics
+from llm_fleet.inference.sight import dashboard_body
 from llm_fleet.spec.service import Alarms
 
 # docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 
 from llm_fleet.catalog.model_server import server_metrics
 from llm_fleet.catalog.service import alarm_facts, collector_facts, neuron_health_facts, scaling_facts
-from llm_fleet.inference.alarm_plan import alarm_plans
+from llm_fleet.inference.alarms import alarm_plans
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.service import Alarms, Scaling, ServiceSpec
 from tests.inference.scaling.conftest import METRICS

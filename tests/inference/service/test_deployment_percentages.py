@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from llm_fleet.inference.render_service import least_healthy_percent
+from llm_fleet.inference.service import least_healthy_percent
 
 
 def going_on(running: int, *, least: int) -> int:

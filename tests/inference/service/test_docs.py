@@ -4,9 +4,8 @@ import inspect
 import re
 
 from llm_fleet import InferenceService, ServiceSpec
-from llm_fleet.inference.model_mount import CONTAINER_PATH
-from llm_fleet.inference.render_service import least_healthy_percent
-from llm_fleet.inference.service_grants import ServiceGrants
+from llm_fleet.inference.model import CONTAINER_PATH
+from llm_fleet.inference.service import ServiceGrants, least_healthy_percent
 from tests.inference.service.conftest import Served
 from tools.synth_environment import ROOT
 

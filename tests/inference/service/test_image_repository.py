@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.inference.image_repository import repository_arn
+from llm_fleet.inference.server import repository_arn
 
 ECR = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
 

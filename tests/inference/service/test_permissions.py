@@ -1,6 +1,6 @@
 """What ECS may do to start a task."""
 
-from llm_fleet.inference.service_permissions import execution_permissions, shell_permissions
+from llm_fleet.inference.roles import execution_permissions, shell_permissions
 
 LOG = "arn:aws:logs:us-west-2:111122223333:log-group:/llm-fleet/inference/chat:*"
 REPOSITORY = "arn:aws:ecr:us-west-2:763104351884:repository/tgi"

@@ -10,7 +10,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.neuron import host_facts
-from llm_fleet.inference.host_user_data import host_user_data, packed_files
+from llm_fleet.inference.hosts import host_user_data, packed_files
 from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
 from tools.synth_environment import ROOT

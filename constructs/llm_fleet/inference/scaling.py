@@ -5,7 +5,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.catalog.service import scaling_facts
-from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.inference.metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import MetricMath, ServiceMetric
 from llm_fleet.spec.service import ServiceSpec
 

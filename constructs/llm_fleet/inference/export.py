@@ -1,33 +1,156 @@
 """Compiles a model for Neuron into its place in S3, in the image that will serve it."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.model_server import fargate_facts, model_servers
 from llm_fleet.catalog.model_server import tools_image as default_tools_image
-from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance
+from llm_fleet.catalog.neuron import NeuronInstance, default_root_gib, neuron_instance
+from llm_fleet.catalog.service import task_memory_mib
+from llm_fleet.iam.resource_permissions import read_bucket
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.ecs_role import EcsRole
-from llm_fleet.inference.export_capacity import ExportCapacity, fargate_capacity, host_capacity
+from llm_fleet.inference.capacity import Ec2Capacity
+from llm_fleet.inference.cluster import ServiceLog, render_cluster
 from llm_fleet.inference.export_containers import WORK_VOLUME, ExportJob, export_containers
-from llm_fleet.inference.export_permissions import export_permissions
-from llm_fleet.inference.host_security_group import HostSecurityGroup
-from llm_fleet.inference.image_repository import repository_arn, server_repository_arn
-from llm_fleet.inference.model_mount import model_path
-from llm_fleet.inference.render_cluster import render_cluster
-from llm_fleet.inference.server_process import ServerProcess, server_process
-from llm_fleet.inference.service_log import ServiceLog
-from llm_fleet.inference.service_permissions import execution_permissions
+from llm_fleet.inference.hosts import HostSecurityGroup
+from llm_fleet.inference.model import model_access, model_path
+from llm_fleet.inference.roles import EcsRole, execution_permissions
+from llm_fleet.inference.server import ServerProcess, repository_arn, server_process, server_repository_arn
 from llm_fleet.inference.service_plan import region_of, service_name_of
+from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.network.network import Network
 from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.export import check_export_of, export_host
+from llm_fleet.rules.inference.driver import driver_for
+from llm_fleet.rules.inference.export import check_export_of, export_disk_gib, export_host
+from llm_fleet.rules.inference.fit import GIB, export_bytes
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.spec.service import ExportSpec, ServiceSpec
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec, TaskCount
+
+_MIB_PER_GIB = 1024
+
+
+_ONE_AT_A_TIME = TaskCount(desired=0, minimum=0, maximum=1)
+"""No host, and one while a task waits for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportCapacity:
+    """What a task definition and `run-task` have to say of it."""
+
+    compatibility: str
+    cpu: str | None
+    memory_mib: int
+    storage_gib: int | None
+    """Ephemeral storage; `None` where the host's disk is used."""
+    run_options: str
+    """For `aws ecs run-task`."""
+
+
+def fargate_capacity(shape: ModelShape, *, server: ModelServer) -> ExportCapacity:
+    """Return a task of Fargate that is large enough."""
+    facts = fargate_facts()
+    steps = -(-export_bytes(shape) // (facts.memory_step_gib * GIB))
+    memory = max(facts.memory_min_gib, int(steps) * facts.memory_step_gib)
+    return ExportCapacity(
+        compatibility="FARGATE",
+        cpu=str(facts.cpu),
+        memory_mib=memory * _MIB_PER_GIB,
+        storage_gib=export_disk_gib(shape) + model_servers()[server.kind].image_gib,
+        run_options="--launch-type FARGATE",
+    )
+
+
+def host_capacity(
+    scope: Construct,
+    *,
+    hosts: Hosts,
+    instance_type: str,
+    shape: ModelShape,
+    server: ModelServer,
+    network: Network,
+    cluster: ecs.CfnCluster,
+    name: str,
+    log_group: logs.CfnLogGroup,
+) -> tuple[ExportCapacity, Ec2Capacity]:
+    """Make capacity in `scope` that has no host while nothing is exported. Its root volume holds the work.
+
+    A host that takes long may come when ECS has given its task up; it stays for the next try.
+    assumption: ecs-provisioning-gives-up
+    """
+    image_gib = model_servers()[server.kind].image_gib
+    work = default_root_gib(image_gib, cache_gib=export_disk_gib(shape))
+    instance = neuron_instance(instance_type)
+    assert instance is not None
+    made = Ec2Capacity(
+        scope,
+        "Capacity",
+        hosts=hosts.narrowed(Hosts, root_volume_gib=hosts.root_volume_gib or work),
+        instance_type=instance_type,
+        network=network,
+        cluster_name=cluster.ref,
+        service_name=name,
+        tasks=_ONE_AT_A_TIME,
+        driver_version=driver_for(server),
+        log_group=log_group,
+        image_gib=image_gib,
+    )
+    provider = cdk.Token.as_string(made.capacity_provider_name)
+    capacity = ExportCapacity(
+        compatibility=made.compatibility,
+        cpu=None,
+        memory_mib=task_memory_mib(instance),
+        storage_gib=None,
+        run_options=f"--capacity-provider-strategy capacityProvider={provider},weight=1",
+    )
+    return capacity, made
+
+
+def export_permissions(source: Model, model: Model, *, partition: str) -> tuple[Permission, ...]:
+    """Return the permissions to export `source` as `model`, which is in S3."""
+    read = (
+        read_bucket(
+            "Checkpoint", model_access(source, partition=partition), reason="the checkpoint that is exported is in S3"
+        )
+        if source.source is ModelSource.S3
+        else ()
+    )
+    return (*read, *_write(model, partition))
+
+
+def _write(model: Model, partition: str) -> Iterator[Permission]:
+    access = model_access(model, partition=partition)
+    below = f"{access.prefix}/" if access.prefix else ""
+    yield Permission(
+        sid="Model",
+        actions=("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject"),
+        resources=(access.objects_arn,),
+        reason="the exported model is written below its own prefix, large files in parts",
+    )
+    yield Permission(
+        sid="Marker",
+        actions=("s3:DeleteObject",),
+        resources=(f"{access.bucket_arn}/{below}{MARKER}",),
+        reason="the note of an earlier export goes before anything is overwritten; nothing else is ever deleted",
+    )
+    if access.key_arn is not None:
+        yield Permission(
+            sid="ModelKey",
+            actions=("kms:Decrypt", "kms:GenerateDataKey"),
+            resources=(access.key_arn,),
+            reason="the bucket is encrypted with a key of its own; an upload in parts decrypts what it has written",
+        )
 
 
 class ModelExport(Construct):

@@ -13,12 +13,8 @@ from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import front_facts
-from llm_fleet.inference.api_key import ApiKey
-from llm_fleet.inference.front_attributes import load_balancer_attributes, target_group_attributes
-from llm_fleet.inference.front_logs import FrontLogs
-from llm_fleet.inference.front_security_group import FrontSecurityGroup
-from llm_fleet.inference.listener_rules import ListenerRules, default_answer
-from llm_fleet.inference.web_acl import WebAcl
+from llm_fleet.inference.front_access import ApiKey, FrontLogs, FrontSecurityGroup, WebAcl
+from llm_fleet.inference.routes import ListenerRules, default_answer
 from llm_fleet.network.network import Network
 from llm_fleet.rules.inference.front import check_front, check_front_place
 from llm_fleet.rules.inference.routes import NOT_FOUND, routes
@@ -26,6 +22,50 @@ from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.front import Authentication, Front
 from llm_fleet.spec.model_server import ServerKind
+
+
+def load_balancer_attributes(*, longest_answer_seconds: int, log_bucket: str, log_prefix: str) -> dict[str, str]:
+    """Return the attributes of the load balancer.
+
+    An answer that is not streamed is silence on the connection until it is whole, so the idle timeout is the longest
+    answer. The load balancer's own 60 s remain the least: new connections cost more than idle ones.
+    """
+    facts = front_facts()
+    idle = longest_answer_seconds
+    if not is_unresolved(idle):
+        idle = max(facts.idle_timeout_default_seconds, idle)
+    return {
+        "idle_timeout.timeout_seconds": str(idle),
+        "client_keep_alive.seconds": str(facts.client_keep_alive_seconds),
+        # Nothing in it is state, and a stack that cannot be deleted helps nobody.
+        "deletion_protection.enabled": "false",
+        "routing.http.drop_invalid_header_fields.enabled": "true",
+        "routing.http.desync_mitigation_mode": "strictest",
+        "routing.http2.enabled": "true",
+        # A request that WAF cannot judge is refused.
+        "waf.fail_open.enabled": "false",
+        "access_logs.s3.enabled": "true",
+        "access_logs.s3.bucket": log_bucket,
+        "access_logs.s3.prefix": log_prefix,
+        "connection_logs.s3.enabled": "true",
+        "connection_logs.s3.bucket": log_bucket,
+        "connection_logs.s3.prefix": log_prefix,
+    }
+
+
+def target_group_attributes(*, longest_answer_seconds: int) -> dict[str, str]:
+    """Return the attributes of the target group.
+
+    Answers take a second or minutes, so requests go where the fewest are under way. Slow start, of which that
+    algorithm knows nothing, stays off: a server that has loaded its model is as fast as it will be.
+    """
+    return {
+        "deregistration_delay.timeout_seconds": str(longest_answer_seconds),
+        "load_balancing.algorithm.type": "least_outstanding_requests",
+        "slow_start.duration_seconds": "0",
+        "stickiness.enabled": "false",
+    }
+
 
 _HTTP, _HTTPS = 80, 443
 

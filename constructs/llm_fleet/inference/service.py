@@ -1,0 +1,411 @@
+"""A model served behind a load balancer, by ECS on Neuron instances."""
+
+from typing import Protocol, cast
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct, IConstruct
+
+from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity, add_capacity
+from llm_fleet.inference.cluster import ServiceLog, render_cluster
+from llm_fleet.inference.front import LoadBalancerFront
+from llm_fleet.inference.model import ModelCheck
+from llm_fleet.inference.service_plan import NETWORK, ServicePlan, region_of, service_name_of
+from llm_fleet.inference.sight import ServiceSight, watch_devices
+from llm_fleet.inference.task import SERVER, ServingTask
+from llm_fleet.network.network import Network
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import check_form
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.service import ServiceSpec
+
+_ALL = 100
+
+
+def render_service(
+    scope: Construct,
+    plan: ServicePlan,
+    *,
+    network: Network,
+    cluster_name: str,
+    task_definition_arn: str,
+    capacity: Ec2Capacity | ManagedCapacity,
+    security_group_id: str,
+    target_group_arn: str,
+    port: int,
+    grace_seconds: int,
+    execute_command: bool,
+) -> ecs.CfnService:
+    """Return the service `Service` in `scope`."""
+    tasks = plan.spec.tasks
+    return ecs.CfnService(
+        scope,
+        "Service",
+        service_name=plan.name,
+        cluster=cluster_name,
+        task_definition=task_definition_arn,
+        # CloudFormation would set a number of tasks that follows the load back at every update of the service.
+        desired_count=None if tasks.scales else tasks.desired,
+        capacity_provider_strategy=[
+            ecs.CfnService.CapacityProviderStrategyItemProperty(
+                capacity_provider=capacity.capacity_provider_name, weight=1
+            )
+        ],
+        placement_constraints=capacity.placement_constraints or None,
+        deployment_configuration=_deployment(tasks.minimum),
+        availability_zone_rebalancing="DISABLED",
+        health_check_grace_period_seconds=grace_seconds,
+        load_balancers=[
+            ecs.CfnService.LoadBalancerProperty(
+                container_name=SERVER, container_port=port, target_group_arn=target_group_arn
+            )
+        ],
+        network_configuration=ecs.CfnService.NetworkConfigurationProperty(
+            awsvpc_configuration=ecs.CfnService.AwsVpcConfigurationProperty(
+                subnets=[subnet.subnet_id for subnet in network.compute_subnets.values()],
+                security_groups=[security_group_id],
+                assign_public_ip="DISABLED",
+            )
+        ),
+        enable_ecs_managed_tags=True,
+        enable_execute_command=execute_command,
+        propagate_tags="SERVICE",
+        tags=[cdk.CfnTag(key="Name", value=plan.name)],
+    )
+
+
+def least_healthy_percent(tasks: int) -> int:
+    """Return the share of `tasks` that goes on while an update replaces the others: all but one, or none of one.
+
+    A host's accelerator holds one task, and there may be no further accelerator to be had: an update that must start a
+    task before it stops one would wait for ever. ECS rounds the share up to whole tasks, so it is rounded down here.
+    """
+    return _ALL * (tasks - 1) // tasks
+
+
+def _deployment(tasks: int) -> ecs.CfnService.DeploymentConfigurationProperty:
+    """Return how tasks are replaced: never more than there are hosts for, one by one, and back when they do not start.
+
+    With that no AZ can be rebalanced, which starts a task before it stops one.
+    """
+    return ecs.CfnService.DeploymentConfigurationProperty(
+        minimum_healthy_percent=least_healthy_percent(tasks),
+        maximum_percent=_ALL,
+        deployment_circuit_breaker=ecs.CfnService.DeploymentCircuitBreakerProperty(enable=True, rollback=True),
+    )
+
+
+class GrantedService(Protocol):
+    """A service that something can be granted on."""
+
+    @property
+    def cluster_name(self) -> str:
+        """Its ECS cluster."""
+        ...
+
+    @property
+    def service_name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def service_arn(self) -> str:
+        """Its ARN."""
+        ...
+
+    @property
+    def api_key_secret(self) -> secretsmanager.ISecret | None:
+        """What clients must show, where that is a key."""
+        ...
+
+
+class ServiceGrants:
+    """What others may do with a service. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, scope: IConstruct, service: GrantedService) -> None:
+        """Grant on `service`, in the stack of `scope`."""
+        self._scope = scope
+        self._stack = cdk.Stack.of(scope)
+        self._service = service
+
+    def read_api_key(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` read the API key that clients show, and decrypt it.
+
+        Raises `FleetError` (LF764) for a service that asks for no key.
+        """
+        secret = self._service.api_key_secret
+        if secret is None:
+            problem = Problem(
+                code=Code.SERVICE_WITHOUT_KEY,
+                message="this service asks its clients for no API key, so there is none to read",
+                path=("front", "authentication"),
+                remedy="leave the grant out, or give the Front Authentication.API_KEY",
+            )
+            raise_problems([problem], subject=self._scope.node.path)
+        assert secret is not None
+        return secret.grant_read(grantee)
+
+    def describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` see the service, its deployments and its tasks."""
+        service = iam.Grant.add_to_principal(
+            grantee=grantee, actions=["ecs:DescribeServices"], resource_arns=[self._service.service_arn]
+        )
+        tasks = self._stack.format_arn(service="ecs", resource="task", resource_name=f"{self._service.cluster_name}/*")
+        return service.combine(
+            iam.Grant.add_to_principal(
+                grantee=grantee,
+                actions=["ecs:DescribeTasks"],
+                resource_arns=[tasks],
+            )
+        ).combine(
+            iam.Grant.add_to_principal(
+                grantee=grantee,
+                actions=["ecs:ListTasks"],
+                resource_arns=["*"],
+                conditions={"ArnEquals": {"ecs:cluster": self._cluster_arn}},
+            )
+        )
+
+    def redeploy(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` see the service and replace its tasks, as `aws ecs update-service --force-new-deployment` does.
+
+        It may also change what else `UpdateService` changes; IAM cannot tell those apart.
+        """
+        update = iam.Grant.add_to_principal(
+            grantee=grantee, actions=["ecs:UpdateService"], resource_arns=[self._service.service_arn]
+        )
+        return self.describe(grantee).combine(update)
+
+    @property
+    def _cluster_arn(self) -> str:
+        return self._stack.format_arn(service="ecs", resource="cluster", resource_name=self._service.cluster_name)
+
+
+@jsii.implements(ec2.IConnectable)
+class ServiceBase(Construct):
+    """A service for those who use it. `InferenceService` sets what is here."""
+
+    service_name: str
+    """Its name, and its cluster's."""
+    model_name: str
+    """What clients write as `model`."""
+    front: LoadBalancerFront
+    """The load balancer with all that belongs to it."""
+    service: ecs.CfnService
+    """The L1 of the ECS service."""
+    log_group: logs.CfnLogGroup
+    """What its hosts and containers log into."""
+    sight: ServiceSight
+    """Its metrics, alarms, dashboard and scaling."""
+    _connections: ec2.Connections | None = None
+
+    @property
+    def url(self) -> str:
+        """What clients take as base URL: it ends with `/v1`. A token, unless the front has a `domain_name`."""
+        return self.front.url
+
+    @property
+    def api_key_secret(self) -> secretsmanager.ISecret | None:
+        """The secret whose text is the API key; `None` where the front asks for none."""
+        return self.front.api_key_secret
+
+    @property
+    def cluster_name(self) -> str:
+        """Name of its ECS cluster."""
+        return self.service_name
+
+    @property
+    def service_arn(self) -> str:
+        """ARN of the ECS service, a token."""
+        return self.service.ref
+
+    @property
+    def grants(self) -> ServiceGrants:
+        """What others may do with it."""
+        return ServiceGrants(self, self)
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """The load balancer's security group, and the port it serves at as default: who may come in, and from where."""
+        if self._connections is None:
+            port = ec2.Port.tcp(int(self.front.listener.port or 0))
+            self._connections = ec2.Connections(security_groups=[self.front.security_group], default_port=port)
+        return self._connections
+
+    def metric_waiting(self) -> cloudwatch.IMetric:
+        """Return how many requests wait in a task on average."""
+        return self.sight.metrics.waiting().as_cloudwatch()
+
+    def metric_requests_in_task(self) -> cloudwatch.IMetric:
+        """Return how many requests a task has on average, waiting and running: what scaling follows."""
+        return self.sight.metrics.requests_in_task().as_cloudwatch()
+
+    def metric_time_to_first_token(self) -> cloudwatch.IMetric:
+        """Return the average seconds until the first token."""
+        return self.sight.metrics.time_to_first_token().as_cloudwatch()
+
+    def metric_server_errors(self) -> cloudwatch.IMetric:
+        """Return how many requests servers answered with 5xx."""
+        return self.sight.metrics.server_errors().as_cloudwatch()
+
+    def metric_unhealthy_hosts(self) -> cloudwatch.IMetric:
+        """Return how many tasks did not answer the load balancer's health checks."""
+        return self.sight.metrics.unhealthy_hosts().as_cloudwatch()
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: base URL, model name, how to read the key, and what else an operator asks for."""
+        outputs: dict[str, tuple[str | None, str]] = {
+            "Url": (self.url, "Base URL for OpenAI clients"),
+            "ModelName": (self.model_name, "What clients write as model"),
+            "ApiKeySecretArn": (
+                self.api_key_secret.secret_arn if self.api_key_secret else None,
+                "Secret whose text is the API key",
+            ),
+            "ApiKeyCommand": (self.front.key_command, "Prints the API key"),
+            "LoadBalancerDnsName": (self.front.load_balancer_dns_name, "Where a DNS name of your own leads"),
+            "ClusterName": (self.cluster_name, "Name of the ECS cluster"),
+            "ServiceName": (self.service.attr_name, "Name of the ECS service"),
+            "LogGroupName": (self.log_group.ref, "CloudWatch log group of hosts and containers"),
+        }
+        for name, (value, description) in outputs.items():
+            if value is not None:
+                cdk.CfnOutput(self, name, value=value, description=description)
+
+
+class InferenceService(ServiceBase):
+    """An OpenAI-compatible endpoint for one model: a load balancer, an ECS service, and Neuron instances under it.
+
+    What would fail only once it is deployed is checked when the construct is made, and told at once in one
+    `FleetError`, before any resource is in the template: a model that does not fit, a server that does not run on the
+    instance, a host driver that the server's runtime refuses. It is an `ec2.IConnectable` (its load balancer).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        service: ServiceSpec,
+        *,
+        network: Network,
+        encryption_key: kms.IKey | None = None,
+        access_log_bucket: s3.IBucket | s3.Bucket | None = None,
+    ) -> None:
+        """Make `service`; raise `FleetError` with all that is wrong with it (LF700 to LF789).
+
+        - `network`: where it stands: hosts in the compute subnets of all its AZs, the load balancer in two AZs at
+          least.
+        - `encryption_key`: of the logs and the API key's secret; its policy must let CloudWatch Logs use it, as that of
+          `FleetKey` does. Default: keys of AWS's own.
+        - `access_log_bucket`: where the load balancer writes who asked what. Default: a bucket of its own.
+        """
+        super().__init__(scope, id)
+        raise_problems(
+            [*check_is_spec(service, ServiceSpec, "service"), *check_form(network, NETWORK, "network")],
+            subject=self.node.path,
+        )
+        plan = ServicePlan(spec=service, name=service_name_of(self, service.name), region=region_of(self))
+        plan.check(network, subject=self.node.path)
+        execute_command = service.execute_command
+        self.spec = service
+        """What it was made of."""
+        self.service_name = plan.name
+        self.model_name = plan.served_name
+        log = ServiceLog(
+            self,
+            "Logs",
+            service_name=plan.name,
+            retention_days=service.log_retention_days,
+            encryption_key=encryption_key,
+        )
+        self.log_group = log.log_group
+        self.cluster: ecs.CfnCluster = render_cluster(self, plan.name, log=log, record_shells=execute_command)
+        """Its ECS cluster."""
+        grace_seconds = service.health_check_grace_seconds or plan.load_seconds()
+        process = plan.process(cdk.Stack.of(self), load_seconds=grace_seconds)
+        self.front = LoadBalancerFront(
+            self,
+            "Front",
+            network=network,
+            front=service.front,
+            server=service.server.kind,
+            served_name=plan.served_name,
+            target_port=process.port,
+            health_path=process.health_path,
+            service_name=plan.name,
+            encryption_key=encryption_key,
+            access_log_bucket=cast(s3.IBucket | None, access_log_bucket),
+        )
+        self.capacity = add_capacity(self, plan, network=network, cluster=self.cluster, log=log)
+        """The hosts under it."""
+        self._check_model(plan, encryption_key)
+        self.task = ServingTask(
+            self,
+            "Task",
+            plan=plan,
+            process=process,
+            network=network,
+            compatibility=self.capacity.compatibility,
+            cluster_name=self.cluster.ref,
+            log=log,
+            api_key=self.front.api_key_secret,
+            execute_command=execute_command,
+        )
+        """The task definition with its roles and its security group."""
+        self.front.allow_targets(self.task.security_group)
+        self.service = render_service(
+            self,
+            plan,
+            network=network,
+            cluster_name=self.cluster.ref,
+            task_definition_arn=self.task.definition.ref,
+            capacity=self.capacity,
+            security_group_id=self.task.security_group.security_group_id,
+            target_group_arn=self.front.target_group_arn,
+            port=process.port,
+            grace_seconds=grace_seconds,
+            execute_command=execute_command,
+        )
+        # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
+        # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
+        needed = [self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity]
+        self.service.node.add_dependency(*needed)
+        if isinstance(self.capacity, Ec2Capacity) and self.capacity.first_host is not None:
+            # Its time begins when the service's tasks ask for hosts.
+            self.capacity.first_host.node.add_dependency(*needed)
+        self.sight = ServiceSight(
+            self,
+            "Sight",
+            plan=plan,
+            service=self.service,
+            cluster=self.cluster,
+            front=self.front,
+            log=log,
+        )
+        self.neuron_health = watch_devices(
+            self,
+            plan,
+            capacity=self.capacity,
+            cluster=self.cluster,
+            task=self.task,
+            log=log,
+        )
+        """The daemon that watches the devices; `None` without one."""
+
+    def _check_model(self, plan: ServicePlan, encryption_key: kms.IKey | None) -> None:
+        """Look at a model in S3 before any host is paid for."""
+        if plan.model.source is ModelSource.S3:
+            check = ModelCheck(
+                self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
+            )
+            self.capacity.node.add_dependency(check)
