@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
     from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
     from llm_fleet.lifecycle.people import Directory as Directory
-    from llm_fleet.lifecycle.training_runtime import CompileCache as CompileCache
-    from llm_fleet.lifecycle.training_runtime import TrainingEnvironment as TrainingEnvironment
-    from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
     from llm_fleet.monitoring.chat_channel import SlackChannel as SlackChannel
     from llm_fleet.monitoring.chat_channel import TeamsChannel as TeamsChannel
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
@@ -71,7 +68,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import ScalingStrategy as ScalingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
     from llm_fleet.rules.terms import StorageKind as StorageKind
-    from llm_fleet.rules.training.environment import EnvironmentUse as EnvironmentUse
     from llm_fleet.rules.training.run import ActivationCheckpointing as ActivationCheckpointing
     from llm_fleet.rules.training.run import Backend as Backend
     from llm_fleet.rules.training.run import Precision as Precision
@@ -165,6 +161,16 @@ if TYPE_CHECKING:
     from llm_fleet.spec.training_job_data import JobMetric as JobMetric
     from llm_fleet.spec.training_job_data import JobOutput as JobOutput
     from llm_fleet.spec.training_job_data import Tracking as Tracking
+    from llm_fleet.spec.training_runtime import CompileCache as CompileCache
+    from llm_fleet.spec.training_runtime import CondaEnvironment as CondaEnvironment
+    from llm_fleet.spec.training_runtime import ContainerEnvironment as ContainerEnvironment
+    from llm_fleet.spec.training_runtime import EnvironmentUse as EnvironmentUse
+    from llm_fleet.spec.training_runtime import NeuronEnvironment as NeuronEnvironment
+    from llm_fleet.spec.training_runtime import ServerEnvironment as ServerEnvironment
+    from llm_fleet.spec.training_runtime import SmpEnvironment as SmpEnvironment
+    from llm_fleet.spec.training_runtime import TrainingEnvironment as TrainingEnvironment
+    from llm_fleet.spec.training_runtime import TrainingRuntime as TrainingRuntime
+    from llm_fleet.spec.training_runtime import WheelsEnvironment as WheelsEnvironment
     from llm_fleet.spec.watch import CheckpointLayout as CheckpointLayout
     from llm_fleet.spec.watch import JobWatch as JobWatch
     from llm_fleet.spec.watch import LossSpike as LossSpike
@@ -203,7 +209,6 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
     "lifecycle.people": ("Directory",),
-    "lifecycle.training_runtime": ("CompileCache", "TrainingEnvironment", "TrainingRuntime"),
     "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
     "monitoring.fleet_budget": ("FleetBudget",),
@@ -235,7 +240,6 @@ _HOMES = {
         "SlurmConfigStrategy",
         "StorageKind",
     ),
-    "rules.training.environment": ("EnvironmentUse",),
     "rules.training.run": ("ActivationCheckpointing", "Backend", "Precision", "TrainingPartition"),
     "rules.training.run_plan": ("MemoryEstimate",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
@@ -288,6 +292,18 @@ _HOMES = {
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),
     "spec.training_job_data": ("Channel", "Checkpoints", "InputMode", "JobMetric", "JobOutput", "Tracking"),
+    "spec.training_runtime": (
+        "CompileCache",
+        "CondaEnvironment",
+        "ContainerEnvironment",
+        "EnvironmentUse",
+        "NeuronEnvironment",
+        "ServerEnvironment",
+        "SmpEnvironment",
+        "TrainingEnvironment",
+        "TrainingRuntime",
+        "WheelsEnvironment",
+    ),
     "spec.watch": (
         "CheckpointLayout",
         "JobWatch",

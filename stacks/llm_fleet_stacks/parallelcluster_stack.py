@@ -24,7 +24,6 @@ from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_f
 from llm_fleet_stacks.people import directory_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
-from llm_fleet_stacks.training import training_from
 
 
 class ParallelClusterStack(FleetStack):
@@ -87,7 +86,7 @@ class ParallelClusterStack(FleetStack):
             directory=directory_from(self, config.asked_directory),
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
-            training=training_from(self, config.training),
+            training=config.training,
             downloads=downloads_from(self, config.downloads),
             metrics=metrics,
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),

@@ -12,6 +12,7 @@ from aws_cdk import aws_s3 as s3
 from llm_fleet import (
     ClusterUser,
     CompileCache,
+    ContainerEnvironment,
     Downloads,
     ExistingLustre,
     FleetError,
@@ -21,16 +22,17 @@ from llm_fleet import (
     LifecycleScripts,
     LustreFileSystem,
     NetworkSpec,
+    NeuronEnvironment,
     NeuronHost,
     NodeType,
     OpenZfsFileSystem,
     OwnStep,
     S3Mount,
     SlurmConfigStrategy,
-    TrainingEnvironment,
     TrainingRuntime,
 )
 from llm_fleet.config.load import parse_fleet
+from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.config.good_fleet import edited
 
 HERE = Path(__file__).parent
@@ -130,7 +132,7 @@ MANY = range(99)
 LOGINS = (InstanceGroup.login("ml.m5.large", name="a"), InstanceGroup.login("ml.m5.large", name="b"))
 
 
-def training(code: str, lines: str, *environments: TrainingEnvironment, **runtime: Any) -> Bad:
+def training(code: str, lines: str, *environments: AnyEnvironment, **runtime: Any) -> Bad:
     """A mistake in what nodes carry for jobs, of a cluster with the Lustre file system of the file."""
 
     def make(stack: cdk.Stack) -> None:
@@ -154,20 +156,18 @@ TRAINING = {
     "a training environment for no group": training(
         "LF803",
         "environments: {a: {kind: container, image: 'x/y:1', groups: []}}",
-        TrainingEnvironment.container(name="a", image="x/y:1", groups=[]),
+        ContainerEnvironment(name="a", image="x/y:1", groups=[]),
     ),
     "a stack for other instances": training(
         "LF807",
         "environments: {a: {kind: neuron, stack: torchneuron, groups: [workers]}}",
-        TrainingEnvironment.neuron(name="a", stack="torchneuron", groups=["workers"]),
+        NeuronEnvironment(name="a", stack="torchneuron", groups=["workers"]),
     ),
-    "a training environment from nowhere": training(
-        "LF813", "environments: {a: neuron}", TrainingEnvironment.neuron(name="a")
-    ),
+    "a training environment from nowhere": training("LF813", "environments: {a: neuron}", NeuronEnvironment(name="a")),
     "a container that changes": training(
         "LF817",
         "environments: {a: {kind: container, image: 'x/y:latest'}}",
-        TrainingEnvironment.container(name="a", image="x/y:latest"),
+        ContainerEnvironment(name="a", image="x/y:latest"),
     ),
     "a token in a variable": training("LF818", "variables: {HF_TOKEN: x}", variables={"HF_TOKEN": "x"}),
     "processes of no group": training("LF821", "processes: {w: 2}", processes={"w": 2}),

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.config.load import load_fleet, parse_fleet
-from llm_fleet.config.training.view import TrainingView
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.environment import EnvironmentKind
 from llm_fleet.rules.training.packages import plan
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.training_runtime import EnvironmentKind, NeuronEnvironment, ServerEnvironment
 from tests.config.good_fleet import edited
 from tests.config.good_parallelcluster import edited as parallelcluster
 from tests.rules.training.runtimes import place
@@ -31,24 +30,28 @@ def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
 def test_everything_is_read(tmp_path: Path) -> None:
     training = load_fleet(GOOD / "training.yaml").clusters["train"].training
     assert training is not None
-    views = {view.label: view for view in TrainingView(config=training).environments}
-    assert (views["nxd"].kind, views["nxd"].stack, views["nxd"].python) == (EnvironmentKind.NEURON, "nxd", "3.10")
-    assert (views["conda"].program, views["cpu"].packages) == ("/opt/conda/bin/conda", ("transformers",))
+    told = {each.name: each for each in training.environments}
+    nxd = told["nxd"]
+    assert isinstance(nxd, NeuronEnvironment)
+    assert (nxd.stack, nxd.release, nxd.python, nxd.packages) == ("nxd", "2.28.1", "3.10", ("datasets",))
+    assert told["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
+    assert told["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
 
 
 @pytest.mark.parametrize("written", ["smp", "{environments: {smp: smp}}", "{environments: {smp: {kind: smp}}}"])
 def test_short_forms(written: str) -> None:
     training = parse_fleet(told(written, "ml.trn1.32xlarge", "ml.p5.48xlarge")).clusters["ml"].training
     assert training is not None
-    assert [(name, each.kind) for name, each in training.environments.items()] == [("smp", EnvironmentKind.SMP)]
+    assert [(each.name, each.kind) for each in training.environments] == [("smp", EnvironmentKind.SMP)]
 
 
 def test_the_image_of_a_service_is_for_exports() -> None:
     written = "{environments: {any: {kind: container, image: 'x/y:1'}, out: {kind: server, server: tgi}}}"
     training = parse_fleet(told(written)).clusters["ml"].training
     assert training is not None
-    views = [plan(each, place()) for each in TrainingView(config=training).environments]
-    assert [(each.use, each.given.server_kind) for each in views] == [("jobs", None), ("export", ServerKind.TGI)]
+    views = [plan(each, place()) for each in training.environments]
+    assert [each.use for each in views] == ["jobs", "export"]
+    assert training.environments[1] == ServerEnvironment(name="out", server_kind=ServerKind.TGI)
 
 
 def test_all_but_environments() -> None:

@@ -2,12 +2,11 @@
 
 import os
 import re
-from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 
-from llm_fleet import CompileCache, TrainingEnvironment, TrainingRuntime
+from llm_fleet import CompileCache, TrainingRuntime
 from llm_fleet.catalog.neuron import neuron_releases
 from llm_fleet.catalog.training_environments import (
     pythons_of,
@@ -21,7 +20,8 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.training.environment import EnvironmentKind
+from llm_fleet.spec.shape import kinds_of
+from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.config.good_fleet import edited
 
 PAGE = Path(__file__).parents[2] / "docs/constructs/training-runtime.md"
@@ -77,9 +77,9 @@ def test_generated_tables_are_up_to_date(name: str) -> None:
 def test_every_parameter_is_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
-    assert {field.name for field in fields(TrainingRuntime)} <= rows
-    assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == {kind.value for kind in EnvironmentKind}
-    assert all(hasattr(TrainingEnvironment, kind.value) for kind in EnvironmentKind)
+    assert set(TrainingRuntime.model_fields) <= rows
+    kinds = {kind.__name__ for kind in kinds_of(AnyEnvironment).values()}
+    assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == kinds
 
 
 def test_defaults_are_those_of_the_code() -> None:
@@ -90,9 +90,7 @@ def test_defaults_are_those_of_the_code() -> None:
     assert usual_cache_days() == CompileCache().max_age_days
     assert f"| `compile_cache` | {usual_cache_days()} days unused" in page
     assert f"| `folder` | `{usual_folder()}` on the Lustre" in page
-    assert all(
-        field.default is not MISSING or field.default_factory is not MISSING for field in fields(TrainingRuntime)
-    )
+    assert not any(field.is_required() for field in TrainingRuntime.model_fields.values())
     assert [usual_stack(family) for family in ("trn1", "trn2")] == [("nxd", "2.28.1"), ("torchneuron", "2.33.0")]
 
 

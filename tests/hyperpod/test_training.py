@@ -11,12 +11,13 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from llm_fleet import (
+    ContainerEnvironment,
     Downloads,
     FleetError,
     HyperPodCluster,
     InstanceGroup,
     LustreFileSystem,
-    TrainingEnvironment,
+    NeuronEnvironment,
     TrainingRuntime,
 )
 from tests.clean import nag_findings
@@ -34,7 +35,7 @@ def test_nodes_are_told_and_may_read_and_pull_what_it_needs(
 ) -> None:
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/k")
     secret = secretsmanager.Secret.from_secret_attributes(stack, "Hub", secret_complete_arn=SECRET, encryption_key=key)
-    runtime = TrainingRuntime(environments=[TrainingEnvironment.container(image=IMAGE)], hub_token_secret=secret)
+    runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     make(lustre=lustre, training=runtime)
     training = told_manifest(stack)["training"]
     assert training["folder"] == "/fsx/llm-fleet"
@@ -49,14 +50,14 @@ def test_nodes_are_told_and_may_read_and_pull_what_it_needs(
 def test_a_runtime_without_secret_and_private_image_lets_nodes_do_nothing_more(
     make: Make, lustre: LustreFileSystem, stack: cdk.Stack
 ) -> None:
-    make(lustre=lustre, training=TrainingRuntime(environments=[TrainingEnvironment.container(image="x/y:1")]))
+    make(lustre=lustre, training=TrainingRuntime(environments=[ContainerEnvironment(image="x/y:1")]))
     assert not {"HubToken", "HubTokenKey", "Images", "ImageRegistry"} & set(statements(stack))
 
 
 def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: cdk.Stack, tmp_path: Path) -> None:
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": list(NXD)}))
-    runtime = TrainingRuntime(environments=[TrainingEnvironment.neuron()])
+    runtime = TrainingRuntime(environments=[NeuronEnvironment()])
     make(lustre=lustre, training=runtime, downloads=Downloads.vendor(lock=lock))
     (environment,) = told_manifest(stack)["training"]["environments"]
     assert environment["groups"] == ["worker-group"]
@@ -64,7 +65,7 @@ def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: 
 
 
 def test_mistakes_are_told_by_parameter(make: Make, lustre: LustreFileSystem) -> None:
-    environments = [TrainingEnvironment.neuron(stack="torchneuron", groups=["worker-group"])]
+    environments = [NeuronEnvironment(stack="torchneuron", groups=["worker-group"])]
     assert problems(make, training=TrainingRuntime(environments=environments)) == [
         ("LF800", "training.folder"),
         ("LF807", "training.environments[0].stack"),
@@ -82,7 +83,7 @@ def test_a_group_that_does_not_mount_lustre_shares_nothing(make: Make, lustre: L
 
 def test_nag_finds_nothing(app: cdk.App, make: Make, lustre: LustreFileSystem, stack: cdk.Stack) -> None:
     secret: Any = secretsmanager.Secret.from_secret_complete_arn(stack, "Hub", SECRET)
-    runtime = TrainingRuntime(environments=[TrainingEnvironment.container(image=IMAGE)], hub_token_secret=secret)
+    runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     make(lustre=lustre, training=runtime)
     found = [finding for finding in nag_findings(app) if "NodeRole" in finding]
     assert found == []

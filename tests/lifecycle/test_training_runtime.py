@@ -9,40 +9,45 @@ import pytest
 
 from llm_fleet import (
     CompileCache,
+    CondaEnvironment,
+    ContainerEnvironment,
     Downloads,
     EnvironmentUse,
     FleetError,
+    NeuronEnvironment,
     NeuronHost,
+    ServerEnvironment,
     ServerKind,
-    TrainingEnvironment,
+    SmpEnvironment,
     TrainingRuntime,
+    WheelsEnvironment,
 )
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
 from llm_fleet.lifecycle.training_runtime import image_repositories, render_training
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.rules.training.runtimes import GPU, NXD, TRN1, group, place, wheel
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "lifecycle_scripts/fleet.schema.json").read_text())
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:v1"
-Env = TrainingEnvironment
 
 
-def rendered(*environments: Env, **options: Any) -> dict[str, Any]:
+def rendered(*environments: AnyEnvironment, **options: Any) -> dict[str, Any]:
     where = options.pop("where", place(files=NXD))
     made = render_training(TrainingRuntime(environments=environments, **options), where)
     assert made is not None
     return made
 
 
-def name(environment: Env, **options: Any) -> str:
+def name(environment: AnyEnvironment, **options: Any) -> str:
     (made,) = rendered(environment, **options)["environments"]
     return made["name"]
 
 
 def test_a_neuron_environment_has_all_that_it_needs_by_the_lock_s_own_versions() -> None:
-    (made,) = rendered(Env.neuron())["environments"]
+    (made,) = rendered(NeuronEnvironment())["environments"]
     assert (made["kind"], made["program"], made["groups"], made["image"]) == ("venv", "python3.10", ["workers"], None)
     assert {"name": "tokenizers", "version": "0.21.0"} in made["packages"]
     assert {"name": "torch-neuronx", "version": "2.8.0.2.12.22436+6ff5d9a4"} in made["packages"]
@@ -51,16 +56,16 @@ def test_a_neuron_environment_has_all_that_it_needs_by_the_lock_s_own_versions()
 
 
 def test_a_container_is_told_as_enroot_imports_it() -> None:
-    (made,) = rendered(Env.container(image=IMAGE))["environments"]
+    (made,) = rendered(ContainerEnvironment(image=IMAGE))["environments"]
     assert made["image"] == "docker://111122223333.dkr.ecr.us-west-2.amazonaws.com#training:v1"
     assert (made["kind"], made["program"], made["packages"]) == ("container", None, [])
     assert made["name"].startswith("training-v1-")
-    (plain,) = rendered(Env.container(image="pytorch/pytorch:2.5.1"))["environments"]
+    (plain,) = rendered(ContainerEnvironment(image="pytorch/pytorch:2.5.1"))["environments"]
     assert plain["image"] == "docker://pytorch/pytorch:2.5.1"
 
 
 def test_smp_is_the_image_of_the_region() -> None:
-    (made,) = rendered(Env.smp(version="2.4.1"), where=place(group("g", GPU)))["environments"]
+    (made,) = rendered(SmpEnvironment(release="2.4.1"), where=place(group("g", GPU)))["environments"]
     assert made["image"].startswith(
         "docker://658645717510.dkr.ecr.us-west-2.amazonaws.com#smdistributed-modelparallel:"
     )
@@ -84,9 +89,9 @@ def test_smp_is_the_image_of_the_region() -> None:
     ],
 )
 def test_what_exports_is_the_image_of_the_server_in_the_region(kind: ServerKind, region: str, image: str) -> None:
-    jobs, export = rendered(Env.container(image=IMAGE), Env.server(kind=kind), where=place(region=region))[
-        "environments"
-    ]
+    jobs, export = rendered(
+        ContainerEnvironment(image=IMAGE), ServerEnvironment(server_kind=kind), where=place(region=region)
+    )["environments"]
     assert (jobs["use"], export["use"], export["kind"], export["groups"]) == (
         "jobs",
         "export",
@@ -96,11 +101,13 @@ def test_what_exports_is_the_image_of_the_server_in_the_region(kind: ServerKind,
     assert export["image"].startswith(f"docker://{image}")
     assert export["image"].endswith(model_servers()[kind].tag)
     assert export["name"].startswith(f"{kind.value}-")
-    assert name(Env.container(image=IMAGE, use=EnvironmentUse.EXPORT)) == jobs["name"], "the same image, imported once"
+    assert name(ContainerEnvironment(image=IMAGE, use=EnvironmentUse.EXPORT)) == jobs["name"], (
+        "the same image, imported once"
+    )
 
 
 def test_nodes_may_pull_the_image_of_the_server() -> None:
-    runtime = TrainingRuntime(environments=[Env.server(kind=ServerKind.TGI)])
+    runtime = TrainingRuntime(environments=[ServerEnvironment(server_kind=ServerKind.TGI)])
     assert image_repositories(runtime, region="us-west-2", partition="aws") == (
         "arn:aws:ecr:us-west-2:763104351884:repository/huggingface-pytorch-tgi-inference",
     )
@@ -109,7 +116,7 @@ def test_nodes_may_pull_the_image_of_the_server() -> None:
 def test_conda_is_made_by_its_program_out_of_archives() -> None:
     archive = {**wheel("python", "3.11.9"), "kind": "archive", "url": "https://conda.example/python-3.11.9-0.conda"}
     where = place(files=[archive])
-    (made,) = rendered(Env.conda(name="c", packages=["python"], program="/opt/conda/bin/conda"), where=where)[
+    (made,) = rendered(CondaEnvironment(name="c", packages=["python"], program="/opt/conda/bin/conda"), where=where)[
         "environments"
     ]
     assert (made["kind"], made["program"]) == ("conda", "/opt/conda/bin/conda")
@@ -117,12 +124,18 @@ def test_conda_is_made_by_its_program_out_of_archives() -> None:
 
 
 def test_a_name_is_the_same_at_every_synth_and_on_every_group() -> None:
-    assert name(Env.neuron()) == name(Env.neuron(groups=["workers"]))
-    assert name(Env.neuron()) == name(Env.neuron(), where=place(files=list(reversed(NXD))))
-    assert name(Env.container(image=IMAGE)) == name(Env.container(image=f"docker://{IMAGE.replace('/', '#', 1)}"))
+    assert name(NeuronEnvironment()) == name(NeuronEnvironment(groups=["workers"]))
+    assert name(NeuronEnvironment()) == name(NeuronEnvironment(), where=place(files=list(reversed(NXD))))
+    assert name(ContainerEnvironment(image=IMAGE)) == name(
+        ContainerEnvironment(image=f"docker://{IMAGE.replace('/', '#', 1)}")
+    )
     token = "${{Token[TOKEN.{}]}}.dkr.ecr.us-west-2.amazonaws.com/training:{}"
-    assert name(Env.container(image=token.format(1, "a"))) == name(Env.container(image=token.format(2, "a")))
-    assert name(Env.container(image=token.format(1, "a"))) != name(Env.container(image=token.format(1, "b")))
+    assert name(ContainerEnvironment(image=token.format(1, "a"))) == name(
+        ContainerEnvironment(image=token.format(2, "a"))
+    )
+    assert name(ContainerEnvironment(image=token.format(1, "a"))) != name(
+        ContainerEnvironment(image=token.format(1, "b"))
+    )
 
 
 def changed(**change: Any) -> list[Any]:
@@ -137,14 +150,14 @@ def changed(**change: Any) -> list[Any]:
 )
 def test_a_name_changes_with_all_that_determines_its_content(files: list[Any]) -> None:
     same = len(files) > len(NXD)
-    assert (name(Env.neuron(), where=place(files=files)) == name(Env.neuron())) is same
+    assert (name(NeuronEnvironment(), where=place(files=files)) == name(NeuronEnvironment())) is same
 
 
 def test_another_python_or_label_is_another_name() -> None:
     one = wheel("a", "1")
     where = place(files=[one])
     names = {
-        name(Env.wheels(name=label, packages=["a"], python=python), where=where)
+        name(WheelsEnvironment(name=label, packages=["a"], python=python), where=where)
         for label in ("x", "y")
         for python in ("3.11", "3.12")
     }
@@ -178,7 +191,7 @@ def manifest(tmp_path: Path, runtime: TrainingRuntime | None, **options: Any) ->
 
 
 def test_a_manifest_with_training_is_one_that_nodes_read(tmp_path: Path) -> None:
-    runtime = TrainingRuntime(environments=[Env.neuron()], variables={"NCCL_DEBUG": "INFO"})
+    runtime = TrainingRuntime(environments=[NeuronEnvironment()], variables={"NCCL_DEBUG": "INFO"})
     document = render(manifest(tmp_path, runtime), content_hash="a" * 64, scripts_sha256="b" * 64)
     jsonschema.validate(document, SCHEMA)  # pyright: ignore[reportUnknownMemberType]
     assert document["training"]["fabrics"][0]["processes"] == 32

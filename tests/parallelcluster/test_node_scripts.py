@@ -16,6 +16,7 @@ from llm_fleet import (
     CapacityType,
     ClusterUser,
     ComputeResource,
+    ContainerEnvironment,
     ExistingLustre,
     ExistingNetworkSpec,
     ExistingOpenZfs,
@@ -24,6 +25,7 @@ from llm_fleet import (
     HeadNode,
     LoginPool,
     LustreFileSystem,
+    NeuronEnvironment,
     NodeScripts,
     OpenZfsFileSystem,
     OwnStep,
@@ -31,7 +33,6 @@ from llm_fleet import (
     Queue,
     S3Mount,
     SharedStorage,
-    TrainingEnvironment,
     TrainingRuntime,
 )
 from llm_fleet.lifecycle.script_folder import default_folder
@@ -159,7 +160,7 @@ APPS = SharedStorage.lustre("apps", mount_dir="/data", file_system_id="fs-012345
 
 def test_it_is_told_and_only_queues_may_read_and_pull(stack: cdk.Stack, make: Make) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Hub", SECRET)
-    runtime = TrainingRuntime(environments=[TrainingEnvironment.container(image=IMAGE)], hub_token_secret=secret)
+    runtime = TrainingRuntime(environments=[ContainerEnvironment(image=IMAGE)], hub_token_secret=secret)
     pool = LoginPool(name="login", instance_type="m5.large")
     make(training=runtime, shared_storage=[APPS], login_pools=[pool])
     training = told_manifest(stack)["training"]
@@ -173,7 +174,7 @@ def test_it_is_told_and_only_queues_may_read_and_pull(stack: cdk.Stack, make: Ma
 
 
 def test_the_operating_system_is_looked_at(make: Make) -> None:
-    newer = TrainingRuntime(environments=[TrainingEnvironment.neuron(release="2.29.1")])
+    newer = TrainingRuntime(environments=[NeuronEnvironment(release="2.29.1")])
     with pytest.raises(FleetError) as caught:
         make(training=newer, shared_storage=[APPS])
     assert [(each.code.value, each.where) for each in caught.value.problems] == [

@@ -6,11 +6,11 @@ from dataclasses import replace
 from llm_fleet.catalog.data_file import load
 from llm_fleet.config.check_node_setup import check_node_setup_files
 from llm_fleet.config.check_parallelcluster import check_deployed
+from llm_fleet.config.check_training import check_training_files
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.scripts import ScriptsConfig
-from llm_fleet.config.training.check import check_training_files
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_legacy
 from llm_fleet.rules.hyperpod.instance_group import check_lifecycle_hooks

@@ -8,6 +8,7 @@ from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage import check_storage
+from llm_fleet.config.check_training import check_training_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.monitoring.check_metrics import check_metrics_config
@@ -15,7 +16,6 @@ from llm_fleet.config.monitoring.check_monitoring import check_monitoring
 from llm_fleet.config.people.check_people import check_people_config
 from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
 from llm_fleet.config.services.check_service import check_front_places, check_services
-from llm_fleet.config.training.check import check_training_config
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region

@@ -76,7 +76,7 @@ def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]
         case ("clusters", name, "training", "environments", str(environment), *rest):
             cluster = fleet.clusters[str(name)]
             assert cluster.training is not None
-            kind = cluster.training.environments[environment].kind
+            kind = next(each.kind for each in cluster.training.environments if each.name == environment)
             return ("clusters", name, cluster.kind, "training", "environments", environment, kind, *rest)
         case ("clusters", name, *rest):
             return ("clusters", name, fleet.clusters[str(name)].kind, *rest)

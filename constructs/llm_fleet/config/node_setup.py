@@ -11,11 +11,10 @@ from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.s3_mount import S3MountConfig
-from llm_fleet.config.training.short_form import or_environment
-from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.spec.model import NamedModel
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
 class NodeSetupModel(NamedModel):
@@ -33,10 +32,8 @@ class NodeSetupModel(NamedModel):
     """Buckets that nodes see as folders. Default: none."""
     neuron: NeuronConfig | None = None
     """The Neuron SDK that hosts carry. Default: whichever release the image has."""
-    training: TrainingConfig | None = Field(
-        default=None,
-        examples=[{"environments": {}}, "{environments: {nxd: {kind: neuron}}}"],
-        json_schema_extra=or_environment,
+    training: TrainingRuntime | None = Field(
+        default=None, examples=[{"environments": {}}, "{environments: {nxd: {kind: neuron}}}"]
     )
     """What nodes carry for training jobs: `neuron` for the usual environment, or more about it. Default: nothing."""
     downloads: DownloadsConfig | None = None

@@ -11,7 +11,6 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-from llm_fleet.config.training.short_form import training_in_long_form
 from llm_fleet.spec import spec
 
 _Change = Callable[[Any], Any]
@@ -27,10 +26,9 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cluster(cluster: Any) -> Any:
-    read = _under(cluster, "training", training_in_long_form)
-    if not _is_parallelcluster(cluster):  # Its head node has no database of its own.
-        read = _under(read, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
-    return read
+    if _is_parallelcluster(cluster):
+        return cluster  # Its head node has no database of its own.
+    return _under(cluster, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
 
 
 def _is_parallelcluster(cluster: Any) -> bool:

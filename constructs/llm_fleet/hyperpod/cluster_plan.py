@@ -35,7 +35,7 @@ from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess, NodeType, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup

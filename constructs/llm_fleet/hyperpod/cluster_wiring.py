@@ -22,12 +22,13 @@ from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.people import Directory
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime, image_repositories
+from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.security_group import let_through
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.references import KEY, SECURITY_GROUP
+from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
 def add_node_role(
@@ -76,7 +77,7 @@ def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
 
 def _hub_token(training: TrainingRuntime | None) -> SecretAccess | None:
     secret = training.hub_token_secret if training is not None else None
-    return None if secret is None else SecretAccess.of(secret)
+    return None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret))
 
 
 def _directory(directory: Directory | None) -> SecretAccess | None:

@@ -24,7 +24,6 @@ from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
 from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -33,6 +32,7 @@ from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, 
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 

@@ -151,8 +151,10 @@ class SecretAccess:
     """KMS key that encrypts it; `None` for `aws/secretsmanager`, which needs no statement."""
 
     @classmethod
-    def of(cls, secret: secretsmanager.ISecret) -> "SecretAccess":
-        """Return the access to `secret`, with its key where it has one of its own."""
+    def of(cls, secret: secretsmanager.ISecret | str) -> "SecretAccess":
+        """Return the access to `secret`, with its key where it has one of its own; nobody knows that of an ARN."""
+        if isinstance(secret, str):
+            return cls(secret_arn=secret)
         key = secret.encryption_key
         return cls(secret_arn=secret.secret_arn, key_arn=key.key_arn if key else None)
 

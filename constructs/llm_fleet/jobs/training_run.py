@@ -43,7 +43,7 @@ class ServedExport:
     """Tokens of prompt and answer together, at most. Default: 4096."""
     environment: str | None = None
     """Which of the partition's environments it is compiled in, by its name: one with optimum-neuron and the compiler of
-    the server's image. Default: the nodes' own for exports (`TrainingEnvironment.server`)."""
+    the server's image. Default: the nodes' own for exports (`ServerEnvironment`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

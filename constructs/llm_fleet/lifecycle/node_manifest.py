@@ -20,13 +20,14 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, ReportPlace, ren
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
 from llm_fleet.lifecycle.people import Directory, render_people
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime, render_training, training_place
+from llm_fleet.lifecycle.training_runtime import files_of, render_training
 from llm_fleet.rules.manifest import manifest as manifest_rules
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
-from llm_fleet.rules.training.check_environment import check_training
-from llm_fleet.rules.training.environment_place import SharedFolder
+from llm_fleet.rules.training.environment import check_training
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,9 +257,37 @@ class NodeManifest:
         problems = manifest_rules(self)
         problems += [problem.under("downloads") for problem in self.downloads.problems()]
         if self.training is not None:
-            found = check_training(self.training, training_place(self))
+            found = check_training(self.training, self.training_place)
             problems += [problem.under("training") for problem in found]
         raise_problems(problems, subject=f"node manifest of {self.fleet_name}")
+
+    @property
+    def training_place(self) -> TrainingPlace:
+        """What training asks of the cluster, but whether nodes reach the internet, and their system."""
+        folders = [folder.path for folder in self.shared_folders]
+        mounts = {
+            group.name: [each.mount_path for each in self.mounts if each.groups is None or group.name in each.groups]
+            for group in self.groups
+        }
+        return TrainingPlace(
+            groups=[
+                TrainingGroup(
+                    name=group.name,
+                    role=group.role,
+                    instance_types=group.instance_types,
+                    mounts=frozenset([*mounts[group.name], *folders]),
+                )
+                for group in self.groups
+            ],
+            shared=[
+                *(SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in self.mounts),
+                *self.shared_folders,
+            ],
+            region=self.region,
+            neuron_release=self.neuron.release if self.neuron is not None else None,
+            source=self.downloads.source,
+            files=files_of(self.downloads.lock),
+        )
 
 
 def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) -> dict[str, Any]:
@@ -282,7 +311,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "users": [render_user(user) for user in manifest.users],
         **render_people(manifest.slurm_accounts, manifest.directory),
         "neuron": render_neuron(manifest.neuron),
-        "training": render_training(manifest.training, training_place(manifest)),
+        "training": render_training(manifest.training, manifest.training_place),
         "downloads": manifest.downloads.rendered(),
         "reports": render_reports(manifest.reports),
         **render_metrics(manifest.metrics, cluster_name=manifest.metrics_cluster or manifest.cluster_name),

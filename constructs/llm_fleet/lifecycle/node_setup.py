@@ -12,9 +12,9 @@ from constructs import Construct, IConstruct
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.people import Directory
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.named_files.named_file import locked_files, own_scripts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring.metrics import check_is_metrics, check_metrics
 from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
@@ -23,8 +23,8 @@ from llm_fleet.rules.people.directory import SSSD_PACKAGES
 from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_kinds
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.environment import check_is_runtime
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class NodeSetup:
         """Raise `FleetError` for a training runtime, metrics, accounts or a directory that are none."""
         raise_problems(
             [
-                *check_is_runtime(self.training, "training"),
+                *([] if self.training is None else check_is_spec(self.training, TrainingRuntime, "training")),
                 *check_is_metrics(self.metrics, ClusterMetrics, "metrics"),
                 *check_account_kinds(self.slurm_accounts, SlurmAccount),
                 *check_directory_kinds(self.directory, Directory),

@@ -42,7 +42,7 @@ from llm_fleet.rules.people.enforcement import check_parallelcluster_enforces
 from llm_fleet.rules.people.kinds import check_account_kinds
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool

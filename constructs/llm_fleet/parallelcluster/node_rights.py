@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.iam.permissions import NodeFeatures, parallelcluster_permissions
@@ -140,7 +141,7 @@ def _of_jobs(plan: ClusterPlan, place: Place) -> dict[str, Any]:
     training = plan.setup.training
     secret = training.hub_token_secret if training is not None else None
     return {
-        "hub_token_secret": None if secret is None else SecretAccess.of(secret),
+        "hub_token_secret": None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret)),
         "image_repositories": image_repositories(training, region=plan.shape.region, partition=place.partition),
     }
 

@@ -17,7 +17,6 @@ from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
 from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, directory_overrides, with_limits
@@ -38,6 +37,7 @@ from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 

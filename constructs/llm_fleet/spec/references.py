@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
+from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +51,7 @@ class Reference:
                 f"this must be {self.noun}, and is of type {type(value).__name__}",
                 allowed=f"{self.noun}, or its {self.name}",
                 remedy=f"give {self.noun} of the CDK, or its {self.name}",
+                secret=self.form is not None and self.form.secret,
             )
 
         return core_schema.json_or_python_schema(
@@ -97,12 +98,18 @@ class _S3Bucket(Protocol):
     def bucket_name(self) -> str: ...
 
 
+class _SecretsManagerSecret(Protocol):
+    @property
+    def secret_arn(self) -> str: ...
+
+
 KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
 BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
+SECRET = Reference(noun="a secret", name="ARN", attribute="secret_arn", form=SECRET_ARN)
 _OWN_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id", form=SECURITY_GROUP_ID)
 
 Key = Annotated[_KmsKey | str, KEY]
@@ -119,3 +126,5 @@ LogGroup = Annotated[_LogGroup | str, LOG_GROUP]
 """A log group, or its name."""
 Bucket = Annotated[_S3Bucket | str, BUCKET]
 """A bucket, or its `s3://` address."""
+Secret = Annotated[_SecretsManagerSecret | str, SECRET]
+"""A secret of Secrets Manager, or its ARN."""

@@ -194,7 +194,8 @@ class Spec(FleetModel):
                 continue  # Its one word tells kinds of mappings apart, for which pydantic reads the schema.
             reader = _list_or_token if _is_tuple(inner) else _or_token
             holder["schema"] = core_schema.json_or_python_schema(
-                json_schema=inner, python_schema=core_schema.no_info_wrap_validator_function(reader, inner)
+                json_schema=inner,
+                python_schema=core_schema.no_info_wrap_validator_function(reader, _entries_or_tokens(inner)),
             )
         return schema
 
@@ -297,6 +298,14 @@ def _list_or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
     return _or_token(tuple(cast("list[Any]", value)) if isinstance(value, list) else value, validate)
 
 
+def _entries_or_tokens(schema: Any) -> Any:
+    """Return `schema`, which in a mapping lets a token stand for each value too."""
+    if schema["type"] != "dict" or "values_schema" not in schema:
+        return schema
+    values = core_schema.no_info_wrap_validator_function(_or_token, schema["values_schema"])
+    return {**schema, "values_schema": values}
+
+
 def _is_tuple(schema: Any) -> bool:
     return schema["type"] == "tuple" or (schema["type"] == "nullable" and schema["schema"]["type"] == "tuple")
 
@@ -338,6 +347,8 @@ _WANTED: Mapping[str, str] = {
 def _explain(spec: type[Spec], error: ErrorDetails) -> Problem:
     """Return the problem behind one of pydantic's errors of a value in Python, by attribute names."""
     path: tuple[PathPart, ...] = tuple(error["loc"])
+    if path[-1:] == ("[key]",):
+        path = (*path[:-2], str(path[-2]))
     given = error["input"]
     match error["type"]:
         case "fleet":

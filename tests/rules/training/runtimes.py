@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm_fleet.lifecycle.training_runtime import TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.training_runtime import AnyEnvironment, TrainingRuntime
 
 TRN1, TRN2, GPU, CPU = "ml.trn1.32xlarge", "ml.trn2.48xlarge", "ml.p5.48xlarge", "ml.m5.xlarge"
 
@@ -54,7 +54,7 @@ NXD = (
 """What the stack nxd of Neuron 2.28.1 comes down to, all but whole."""
 
 
-def found(where: TrainingPlace, *environments: TrainingEnvironment, **runtime: Any) -> list[tuple[str, str]]:
+def found(where: TrainingPlace, *environments: AnyEnvironment, **runtime: Any) -> list[tuple[str, str]]:
     """Return code and place of each problem."""
     problems = check_training(TrainingRuntime(environments=environments, **runtime), where)
     for problem in problems:

@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from llm_fleet.config.check_training import training_place_of
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
-from llm_fleet.config.training.place import training_place_of
-from llm_fleet.config.training.view import TrainingView
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.environment import EnvironmentUse
 from llm_fleet.rules.training.environment_place import TrainingPlace, folder_of
 from llm_fleet.rules.training.packages import PlannedEnvironment, plan
 from llm_fleet.rules.training.run import TrainingPartition
+from llm_fleet.spec.training_runtime import EnvironmentUse, ServerEnvironment
 
 _S3 = "s3://"
 Cluster = HyperPodConfig | ParallelClusterConfig
@@ -90,7 +89,7 @@ def _found(name: str, nodes: list[_Nodes], cluster: Cluster, place: TrainingPlac
 def _of_all(fleet: Fleet, cluster: Cluster, place: TrainingPlace) -> TrainingPartition:
     """Return what all partitions of a cluster have in common."""
     training = cluster.training
-    folder = None if training is None else folder_of(TrainingView(config=training), place)
+    folder = None if training is None else folder_of(training, place)
     return TrainingPartition(
         cluster=cluster.cluster_name,
         name="",
@@ -109,11 +108,8 @@ def _environments(cluster: NodeSetupModel, groups: list[str], place: TrainingPla
     """Return by name what all of `groups` have."""
     if cluster.training is None:
         return {}
-    planned = [plan(each, place) for each in TrainingView(config=cluster.training).environments]
-    names = list(cluster.training.environments)
-    return {
-        name: each for name, each in zip(names, planned, strict=True) if all(group in each.groups for group in groups)
-    }
+    planned = {str(each.name): plan(each, place) for each in cluster.training.environments}
+    return {name: each for name, each in planned.items() if all(group in each.groups for group in groups)}
 
 
 def _names(environments: Mapping[str, PlannedEnvironment]) -> tuple[str, ...]:
@@ -124,8 +120,7 @@ def _names(environments: Mapping[str, PlannedEnvironment]) -> tuple[str, ...]:
 def _exports_for(cluster: NodeSetupModel, groups: list[str], place: TrainingPlace) -> tuple[str, ...] | None:
     """Return the server whose image is for exports; `None` where another environment is, of which nobody knows."""
     found = [each for each in _environments(cluster, groups, place).values() if each.use == EnvironmentUse.EXPORT]
-    servers = [each.given.server_kind for each in found]
-    known = tuple(server.value for server in servers if server is not None)
+    known = tuple(each.given.server_kind.value for each in found if isinstance(each.given, ServerEnvironment))
     return known if len(known) == len(found) else None
 
 

@@ -1,254 +1,348 @@
-"""What the rules see of a training runtime and its environments: vocabularies, attributes, forms of values.
+"""Everything that can be wrong with what nodes carry for training jobs; which group has what, and talks over what."""
 
-Each is a plain value.
-
-What the rules ask of a training runtime: read-only attributes, all plain values.
-
-The construct's value classes and the fleet file's models both have this shape, so that one rule serves both.
-
-Of what form the values of a training runtime are: a Python user may slip, and a traceback tells nobody.
-
-A fleet file's are always right: its models have read them.
-"""
-
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, Protocol
+from dataclasses import dataclass
 
+from llm_fleet.catalog.neuron import neuron_releases, parts
+from llm_fleet.catalog.training_environments import (
+    TORCH,
+    TrainingFabric,
+    TrainingStack,
+    fabric_for,
+    glibc_shortfall,
+    pythons_of,
+    stacks_for,
+    training_stacks,
+)
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.forms import Form, check_attributes, check_form, wrong_names
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.node_setup import check_neuron_name, check_neuron_release
 from llm_fleet.rules.problem import Problem
-from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.rules.training.environment_place import (
+    TrainingGroup,
+    TrainingPlace,
+    check_compile_cache,
+    check_folder,
+    check_processes,
+    check_secret,
+    check_variables,
+    facts_of_type,
+    neuron_families,
+    processes_of_type,
+)
+from llm_fleet.rules.training.image import check_exporting, check_hub_reached, check_image, check_reached
+from llm_fleet.rules.training.packages import (
+    PlannedEnvironment,
+    check_locked,
+    check_packages,
+    families_of,
+    is_version,
+    plain,
+    plan,
+)
+from llm_fleet.spec.training_runtime import EnvironmentKind, EnvironmentUse, TrainingRuntime
+
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
-class EnvironmentKind(StrEnum):
-    """What a training environment is made of."""
-
-    NEURON = "neuron"
-    """Pinned packages of one Neuron release, in a virtual environment."""
-    WHEELS = "wheels"
-    """Packages of the user's choice, in a virtual environment."""
-    CONTAINER = "container"
-    """A container image, run by Enroot and Pyxis."""
-    SMP = "smp"
-    """The image of the SageMaker model parallel library, likewise."""
-    CONDA = "conda"
-    """Archives of conda, in a prefix."""
-    SERVER = "server"
-    """The image of an inference server, run by Enroot and Pyxis: what its models are exported in."""
-
-    @property
-    def on_node(self) -> str:
-        """The kind that nodes know: `venv`, `container` or `conda`."""
-        known = {"neuron": "venv", "wheels": "venv", "smp": "container", "server": "container"}
-        return known.get(self.value, self.value)
+def check_training(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
+    """Return everything that is wrong with `runtime` in a cluster like `place`, by its attributes and indices."""
+    return [
+        *check_folder(runtime, place),
+        *_environments(runtime, place),
+        *check_processes(runtime, place),
+        *check_variables(runtime.variables),
+        *check_secret(runtime.hub_token_secret_arn, place.region),
+        *check_hub_reached(runtime, place),
+        *check_compile_cache(runtime.compile_cache, place),
+    ]
 
 
-class EnvironmentUse(StrEnum):
-    """What a training environment is for: a group has one of each at most."""
-
-    JOBS = "jobs"
-    """All stages of a run, but for its export."""
-    EXPORT = "export"
-    """The export of a run, which takes optimum-neuron, with the compiler of the server's image."""
-
-
-class EnvironmentLike(Protocol):
-    """An environment that jobs run in. What its kind has no use for is `None` or empty."""
-
-    @property
-    def kind(self) -> EnvironmentKind:
-        """What it is made of."""
-        ...
-
-    @property
-    def use(self) -> EnvironmentUse | None:
-        """What it is for; `None` for the usual use of its kind."""
-        ...
-
-    @property
-    def label(self) -> str | None:
-        """The readable part of its name; `None` for one made of what is in it."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str] | None:
-        """Names of the compute groups that it is for; `None` for all that it fits."""
-        ...
-
-    @property
-    def stack(self) -> str | None:
-        """Of a Neuron release, which packages; `None` for the family's usual ones."""
-        ...
-
-    @property
-    def release(self) -> str | None:
-        """The Neuron release, or the version of the model parallel library; `None` for the usual one."""
-        ...
-
-    @property
-    def python(self) -> str | None:
-        """Version of Python, e.g. `3.10`; `None` for the usual one."""
-        ...
-
-    @property
-    def packages(self) -> Sequence[str]:
-        """`name` or `name==version`, each in the lock file."""
-        ...
-
-    @property
-    def image(self) -> str | None:
-        """The container image."""
-        ...
-
-    @property
-    def program(self) -> str | None:
-        """What makes a conda prefix."""
-        ...
-
-    @property
-    def server_kind(self) -> ServerKind | None:
-        """The inference server whose image it is."""
-        ...
+def _environments(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Problem]:
+    planned = [plan(environment, place) for environment in runtime.environments]
+    yield from check_names(planned)
+    yield from check_groups(planned, place)
+    for index, environment in enumerate(planned):
+        found = [
+            *check_stack(environment, place),
+            *check_image(environment, place),
+            *check_packages(environment),
+            *check_exporting(environment, place),
+        ]
+        # What is missing from the lock, and whether it is reached, follows from a stack that is not what was meant.
+        found = found or [*check_locked(environment, place), *check_reached(environment, place)]
+        yield from (problem.under("environments", index) for problem in found)
 
 
-class CompileCacheLike(Protocol):
-    """How long compiled graphs are kept."""
-
-    @property
-    def max_age_days(self) -> int:
-        """Days that one may lie unused."""
-        ...
-
-    @property
-    def max_gib(self) -> int | None:
-        """What they may take together; `None` for no limit."""
-        ...
-
-
-class RuntimeLike(Protocol):
-    """What jobs find on the nodes."""
-
-    @property
-    def environments(self) -> Sequence[EnvironmentLike]:
-        """What jobs run in."""
-        ...
-
-    @property
-    def folder(self) -> str | None:
-        """Where all of it lies on shared storage; `None` for the usual place."""
-        ...
-
-    @property
-    def compile_cache(self) -> CompileCacheLike | None:
-        """How long compiled graphs are kept; `None` for the usual time, where there is anything to compile for."""
-        ...
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """Variables of jobs, over those of the fabric."""
-        ...
-
-    @property
-    def processes(self) -> Mapping[str, int]:
-        """Processes of a job on each node, by group, over those of its instance type."""
-        ...
-
-    @property
-    def hub_token_secret_arn(self) -> str | None:
-        """The secret with a token of the Hugging Face Hub."""
-        ...
+def check_stack(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
+    """Return why an environment of a Neuron release cannot be; nothing of any other one."""
+    if environment.kind is not EnvironmentKind.NEURON:
+        return []
+    families = _families(environment, place)
+    stack, release = environment.known_stack, environment.release
+    if environment.stack is not None and stack is None:
+        return [_no_such_stack(environment.stack, families)]
+    problems = [] if release is None else check_neuron_name(release)
+    if stack is None or release is None or problems:
+        return problems
+    problems = [*_of_families(stack, families), *_of_release(stack, release)]
+    if problems:
+        return problems
+    found = check_neuron_release(release, families) if families else []
+    return found or [
+        *_overridden(environment, stack, release),
+        *_python(environment, release),
+        *_glibc(environment, place),
+    ]
 
 
-def _text(example: str) -> Form:
-    return Form(wanted="a text", types=(str,), remedy=f"write {example}, or leave it out", optional=True)
+def _families(environment: PlannedEnvironment, place: TrainingPlace) -> list[str]:
+    groups = [group for group in place.compute_groups if group.name in environment.groups]
+    return list(dict.fromkeys(family for group in groups for family in neuron_families(group)))
 
 
-def _several(example: str, *, optional: bool = False) -> Form:
-    return Form(wanted="a list of texts", types=(list, tuple), remedy=f"write {example}", optional=optional)
-
-
-def _choice(choices: type, example: str, *, optional: bool = True) -> Form:
-    return Form(
-        wanted=f"one of {choices.__name__}",
-        types=(choices,),
-        remedy=f"write {choices.__name__}.{example}",
-        optional=optional,
-        code=Code.NOT_A_CHOICE,
+def _no_such_stack(name: str, families: list[str]) -> Problem:
+    known = sorted({stack for family in families for stack in stacks_for(family)}) or list(training_stacks())
+    return Problem(
+        code=Code.TRAINING_STACK,
+        message="there is no such stack of Neuron packages",
+        remedy=did_you_mean(name, known, otherwise=f"write {known[0]!r}"),
+        path=("stack",),
+        value=name,
+        allowed="; ".join(f"{each}: {training_stacks()[each].title}" for each in known),
     )
 
 
-_ENVIRONMENT: Mapping[str, Form] = {
-    "kind": _choice(EnvironmentKind, "WHEELS", optional=False),
-    "use": _choice(EnvironmentUse, "JOBS"),
-    "label": _text("a short name in quotes"),
-    "groups": _several("groups=['workers']", optional=True),
-    "stack": _text("'nxd'"),
-    "release": _text("'2.28.1'"),
-    "python": _text("'3.11'"),
-    "packages": _several("packages=['torch==2.13.0']"),
-    "image": _text("'<registry>/<repository>:<tag>'"),
-    "program": _text("a path in quotes"),
-    "server_kind": _text("ServerKind.TGI"),
-}
-_RUNTIME: Mapping[str, Form] = {
-    "environments": Form(
-        wanted="a list of TrainingEnvironment", types=(list, tuple), remedy="write environments=[TrainingEnvironment.…]"
-    ),
-    "folder": _text("a path in quotes"),
-    "compile_cache": Form(
-        wanted="a CompileCache", has=("max_age_days", "max_gib"), remedy="write CompileCache(…)", optional=True
-    ),
-    "variables": Form(wanted="texts by name", types=(Mapping,), remedy="write variables={'NCCL_DEBUG': 'WARN'}"),
-    "processes": Form(wanted="numbers by group", types=(Mapping,), remedy="write processes={'workers': 8}"),
-    "hub_token_secret": Form(
-        wanted="a secret", has=("secret_arn",), remedy="give a Secret of aws_secretsmanager", optional=True, secret=True
-    ),
-}
-_CACHE: Mapping[str, Form] = {
-    "max_age_days": Form(wanted="a whole number", types=(int,), remedy="write max_age_days=30, or leave it out"),
-    "max_gib": Form(wanted="a whole number", types=(int,), remedy="write max_gib=500, or leave it out", optional=True),
-}
-_ITEM: Mapping[str, Form] = {
-    "environments": Form(
-        wanted="a TrainingEnvironment", has=tuple(_ENVIRONMENT), remedy="write TrainingEnvironment.neuron() or the like"
-    ),
-    "groups": Form(wanted="a text", types=(str,), remedy="write a group's name in quotes"),
-    "packages": Form(wanted="a text", types=(str,), remedy="write a package's name in quotes"),
-}
-_NAME = Form(wanted="a text", types=(str,), remedy="write the name in quotes")
+def _of_families(stack: TrainingStack, families: list[str]) -> Iterator[Problem]:
+    """trn1 and trn2 are different worlds: what one trains with, the other may not have."""
+    for family in families:
+        if family in stack.families:
+            continue
+        fitting = stacks_for(family)
+        yield Problem(
+            code=Code.TRAINING_STACK_FAMILY,
+            message=f"{stack.name} ({stack.title}) does not train on {family}",
+            remedy=f"write {fitting[0]!r} for {family}, in an environment of its own"
+            if fitting
+            else f"take {family} out of its groups: there is no stack to train on it",
+            path=("stack",),
+            value=stack.name,
+            allowed=", ".join(fitting),
+        )
 
 
-def check_environment_forms(environment: Any) -> list[Problem]:
-    """Return a problem for each value of an environment that is of the wrong type."""
-    return _check(environment, _ENVIRONMENT)
+def _of_release(stack: TrainingStack, release: str) -> Iterator[Problem]:
+    releases = [each.name for each in stack.releases()]
+    if release in releases:
+        return
+    late = stack.last is not None and parts(release) > parts(stack.last)
+    why = f": {stack.why_last}" if late and stack.why_last else ""
+    older = [each for each in releases if parts(each) < parts(release)]
+    yield Problem(
+        code=Code.TRAINING_STACK_RELEASE,
+        message=f"Neuron {release} has no {stack.name}{why}",
+        remedy=f"take {(older or releases[-1:])[0]!r}",
+        path=("release",),
+        value=release,
+        allowed=", ".join(releases),
+    )
 
 
-def check_runtime_forms(runtime: Any) -> list[Problem]:
-    """Return a problem for each value of a runtime that is of the wrong type; of its environments, which are none."""
-    found = _check(runtime, _RUNTIME)
-    if runtime.compile_cache is not None and "compile_cache" not in wrong_names(found):
-        found += [each.under("compile_cache") for each in check_attributes(runtime.compile_cache, _CACHE)]
-    return found
+def _overridden(environment: PlannedEnvironment, stack: TrainingStack, release: str) -> Iterator[Problem]:
+    """A version of the release's own packages may be chosen among those that it has, e.g. an older PyTorch."""
+    facts = neuron_releases()[release]
+    for name in stack.packages:
+        versions = stack.versions(facts, name)
+        wanted = next((each for each in environment.wanted if plain(each.name) == plain(name)), None)
+        if wanted is None or wanted.version is None or any(is_version(each, wanted.version) for each in versions):
+            continue
+        yield Problem(
+            code=Code.TRAINING_STACK_RELEASE,
+            message=f"Neuron {release} has no {wanted}",
+            remedy=f"leave it out for the usual one, or write {plain(name)}=={versions[0]}",
+            path=("packages",),
+            value=str(wanted),
+            allowed=", ".join(versions),
+        )
 
 
-def check_is_runtime(value: Any, *path: str) -> list[Problem]:
-    """Return that what a cluster was given for its training runtime is none."""
-    form = Form(wanted="a TrainingRuntime", has=tuple(_RUNTIME), remedy="write TrainingRuntime(…)", optional=True)
-    return check_form(value, form, *path)
+def _python(environment: PlannedEnvironment, release: str) -> Iterator[Problem]:
+    python = environment.python
+    fitting = pythons_of(release)
+    if python is not None and python not in fitting:
+        yield Problem(
+            code=Code.TRAINING_PYTHON,
+            message=f"the packages of Neuron {release} are not made for Python {python}",
+            remedy=f"write python: {fitting[-1]!r}, which the nodes' image must have",
+            path=("python",),
+            value=python,
+            allowed=", ".join(fitting),
+        )
 
 
-def _check(part: Any, forms: Mapping[str, Form]) -> list[Problem]:
-    found = check_attributes(part, forms)
-    wrong = wrong_names(found)
-    return [*found, *(each for name in forms if name not in wrong for each in _within(getattr(part, name), name))]
+def _glibc(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    torch = next((each.version for each in environment.wanted if plain(each.name) == TORCH), None)
+    short = glibc_shortfall(place.os, torch) if place.os is not None and torch is not None else None
+    if short is None:
+        return
+    has, needs = short
+    yield Problem(
+        code=Code.TRAINING_GLIBC,
+        message=f"the wheels of {TORCH} {torch} ask for glibc {needs}, and {place.os} has {has}",
+        remedy="take `os: ubuntu2204` or newer for the cluster, or Neuron 2.28.1, whose PyTorch 2.8 runs there",
+        path=("release",),
+        value=environment.release,
+    )
 
 
-def _within(value: Any, name: str) -> Iterator[Problem]:
-    if name in _ITEM:
-        for index, item in enumerate(value or ()):
-            yield from check_form(item, _ITEM[name], name, index)
-    if isinstance(value, Mapping):  # What the names stand for is judged by the cluster.
-        keys: list[Any] = [*value]
-        for key in keys:
-            yield from check_form(key, _NAME, name, str(key))
+def check_names(planned: Sequence[PlannedEnvironment]) -> Iterator[Problem]:
+    """Return which names no environment can bear, or two bear."""
+    names = [environment.given.name for environment in planned]
+    for index, name in enumerate(names):
+        if name is None:
+            continue
+        if not _LABEL.fullmatch(name):
+            yield Problem(
+                code=Code.TRAINING_NAME,
+                message="an environment is a folder on the nodes, and cannot be called so",
+                remedy="take at most 64 lower-case letters, digits, dots, hyphens and underscores",
+                path=("environments", index, "name"),
+                value=name,
+            )
+        elif name in names[:index]:
+            yield Problem(
+                code=Code.TRAINING_NAME,
+                message="two environments are called so",
+                remedy="give each a name of its own",
+                path=("environments", index, "name"),
+                value=name,
+            )
+
+
+def check_groups(planned: Sequence[PlannedEnvironment], place: TrainingPlace) -> Iterator[Problem]:
+    """Return which environments are for no group, or for one that jobs do not run on, or that has another."""
+    taken: dict[tuple[str, str], int] = {}
+    for index, environment in enumerate(planned):
+        found = [*_unknown(environment, place), *_none(environment, place)]
+        yield from (problem.under("environments", index) for problem in found)
+        for group in environment.groups:
+            first = taken.setdefault((environment.use, group), index)
+            if first != index:
+                yield _two(group, planned[first], index)
+
+
+def _unknown(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    names = [group.name for group in place.compute_groups]
+    others = {group.name for group in place.groups} - set(names)
+    for index, name in enumerate(environment.given.groups or ()):
+        if name in names:
+            continue
+        why = "no jobs run on this group" if name in others else "the cluster has no such group"
+        yield Problem(
+            code=Code.TRAINING_GROUP,
+            message=why,
+            remedy=did_you_mean(name, names, otherwise="name compute groups, or leave `groups` out for all it fits"),
+            path=("groups", index),
+            value=name,
+            allowed=", ".join(names),
+        )
+
+
+def _none(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    if environment.groups or not place.compute_groups:
+        return
+    devices = {EnvironmentKind.NEURON: "Neuron devices", EnvironmentKind.SMP: "GPUs"}.get(environment.kind)
+    if environment.use == EnvironmentUse.EXPORT:
+        devices = "Neuron devices"
+    if environment.given.groups is None and devices is not None:
+        known = families_of(environment.given, environment.stack)
+        stack = f" that it runs on, {' or '.join(known)}" if known and environment.family else ""
+        message = f"this environment is for no group: none has {devices}{stack}"
+    else:
+        message = "this environment is for no group, so no node would build it"
+    yield Problem(
+        code=Code.TRAINING_NO_GROUP,
+        message=message,
+        remedy="name compute groups that it is for, or remove it",
+        path=("groups",),
+    )
+
+
+def _called(environment: PlannedEnvironment) -> str:
+    return environment.given.name or f"that of kind {environment.kind.value}"
+
+
+def _two(group: str, first: PlannedEnvironment, index: int) -> Problem:
+    exporting = first.use == EnvironmentUse.EXPORT
+    return Problem(
+        code=Code.TRAINING_TWO_ENVIRONMENTS,
+        message=f"{'exports' if exporting else 'jobs'} on {group} would have two environments: this one and "
+        f"{_called(first)}",
+        remedy="say with `groups` which group each is for"
+        + ("" if exporting else "; with `use: export` that this one is for exports alone"),
+        path=("environments", index, "groups"),
+        value=group,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFabric:
+    """What jobs on some groups talk over."""
+
+    name: str
+    groups: tuple[str, ...]
+    processes: int
+    variables: Mapping[str, str]
+
+
+def plan_fabrics(
+    runtime: TrainingRuntime, place: TrainingPlace, environments: Sequence[PlannedEnvironment]
+) -> list[PlannedFabric]:
+    """Return one fabric for all groups that are alike in it, in the order of the groups."""
+    alike: dict[tuple[str, int, tuple[tuple[str, str], ...]], list[str]] = {}
+    for group in place.compute_groups:
+        fabric = fabric_of(group)
+        processes = processes_of(group, runtime)
+        release = _release(group, place, environments)
+        variables = {**fabric.rendered(processes=processes, release=release), **runtime.variables}
+        alike.setdefault((fabric.name, processes, tuple(variables.items())), []).append(group.name)
+    taken: list[str] = []
+    planned: list[PlannedFabric] = []
+    for (name, processes, variables), groups in alike.items():
+        # A second fabric of one kind, with other processes or another release, needs a name of its own.
+        taken.append(name)
+        number = taken.count(name)
+        planned.append(
+            PlannedFabric(
+                name=name if number == 1 else f"{name}-{number}",
+                groups=tuple(groups),
+                processes=processes,
+                variables=dict(variables),
+            )
+        )
+    return planned
+
+
+def fabric_of(group: TrainingGroup) -> TrainingFabric:
+    """Return the fabric of the nodes of `group`; that of the least of its instance types, where they differ."""
+    known = [facts for name in group.instance_types if (facts := facts_of_type(name)) is not None]
+    accelerators = {facts.accelerator for facts in known}
+    accelerator = accelerators.pop() if len(accelerators) == 1 else None
+    return fabric_for(accelerator, efa=bool(known) and all((facts.efa_interfaces or 0) > 0 for facts in known))
+
+
+def processes_of(group: TrainingGroup, runtime: TrainingRuntime) -> int:
+    """Return how many processes of a job a node of `group` has; 1 where nobody knows."""
+    told = runtime.processes.get(group.name)
+    if told is not None:
+        return told
+    counts = {count for name in group.instance_types if (count := processes_of_type(name)) is not None}
+    return min(counts, default=1)
+
+
+def _release(group: TrainingGroup, place: TrainingPlace, environments: Sequence[PlannedEnvironment]) -> str | None:
+    """Return the Neuron release that jobs of `group` run with: its environment's, else that of the hosts."""
+    own = next((each.release for each in environments if group.name in each.groups and each.stack), None)
+    release = own or place.neuron_release
+    return release if release in neuron_releases() else None

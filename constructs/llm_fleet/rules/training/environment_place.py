@@ -17,9 +17,9 @@ from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.secret_text import SECRET_VARIABLE
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.environment import CompileCacheLike, RuntimeLike
 from llm_fleet.spec.hyperpod_cluster import Mount
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.training_runtime import CompileCache, TrainingRuntime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def processes_of_type(name: str) -> int | None:
     return facts.accelerators if facts.accelerator == "gpu" else 1
 
 
-def check_compile_cache(cache: CompileCacheLike | None, place: TrainingPlace) -> Iterator[Problem]:
+def check_compile_cache(cache: CompileCache | None, place: TrainingPlace) -> Iterator[Problem]:
     """Return why `cache` keeps nothing, or nothing is compiled into it."""
     if cache is None:
         return
@@ -141,7 +141,7 @@ def shared_by_all(place: TrainingPlace) -> list[SharedFolder]:
     return sorted(found, key=lambda each: each.kind != "lustre")
 
 
-def folder_of(runtime: RuntimeLike, place: TrainingPlace) -> str | None:
+def folder_of(runtime: TrainingRuntime, place: TrainingPlace) -> str | None:
     """Return the folder as told, else the usual one; `None` where no file system is shared by all."""
     if runtime.folder is not None:
         return runtime.folder if is_unresolved(runtime.folder) else normpath(runtime.folder)
@@ -149,7 +149,7 @@ def folder_of(runtime: RuntimeLike, place: TrainingPlace) -> str | None:
     return f"{shared[0].path.rstrip('/')}/{usual_folder()}" if shared else None
 
 
-def check_folder(runtime: RuntimeLike, place: TrainingPlace) -> list[Problem]:
+def check_folder(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
     """Return why the nodes of compute groups do not share the folder."""
     shared = shared_by_all(place)
     folder = runtime.folder
@@ -248,7 +248,7 @@ def _secret_remedy(name: str) -> str:
     return "keep it in Secrets Manager, and let jobs read it from there"
 
 
-def check_processes(runtime: RuntimeLike, place: TrainingPlace) -> Iterator[Problem]:
+def check_processes(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Problem]:
     """Return which numbers of processes are none, or are known by nobody."""
     names = [group.name for group in place.compute_groups]
     for name, count in runtime.processes.items():
@@ -293,7 +293,7 @@ def _secret(message: str, remedy: str, value: str | None) -> Problem:
         code=Code.TRAINING_SECRET,
         message=message,
         remedy=remedy,
-        path=("hub_token_secret_arn",),
+        path=("hub_token_secret",),
         value=value,
         allowed="arn:<partition>:secretsmanager:<region>:<account>:secret:<name>",
     )

@@ -8,13 +8,20 @@ from llm_fleet.catalog.model_server import image_account, image_regions, model_e
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.environment import EnvironmentKind, EnvironmentUse, RuntimeLike
 from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, neuron_families
 from llm_fleet.rules.training.packages import PlannedEnvironment, families_of, plain
 from llm_fleet.rules.training.smp_run import check_smp_image, check_smp_place
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.training_runtime import (
+    ContainerEnvironment,
+    EnvironmentKind,
+    EnvironmentUse,
+    ServerEnvironment,
+    TrainingRuntime,
+    packages_of,
+)
 
 _SCHEME = "docker://"
 _IMAGE = re.compile(
@@ -31,15 +38,16 @@ def image_of(planned: PlannedEnvironment, place: TrainingPlace) -> str | None:
     if planned.kind is EnvironmentKind.SMP:
         image = smp_images().get(planned.release or "")
         return None if image is None or place.region is None else image.uri(place.region)
-    if planned.kind is EnvironmentKind.SERVER:
+    if isinstance(planned.given, ServerEnvironment):
         return _of_server(planned.given.server_kind, place.region)
-    image = planned.given.image
-    return None if image is None else image.removeprefix(_SCHEME).replace("#", "/", 1)
+    if isinstance(planned.given, ContainerEnvironment):
+        return planned.given.image.removeprefix(_SCHEME).replace("#", "/", 1)
+    return None
 
 
-def _of_server(kind: str | None, region: str | None) -> str | None:
+def _of_server(kind: str, region: str | None) -> str | None:
     """Return the image that a service in `region` runs; `None` where there is none, or the region is unknown."""
-    facts, known = model_servers().get(kind or ""), regions().get(region or "")
+    facts, known = model_servers().get(kind), regions().get(region or "")
     if facts is None or known is None:
         return None
     account = image_account(facts.accounts, known.name) if facts.accounts else ""
@@ -117,7 +125,7 @@ def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iter
                 code=Code.TRAINING_CLOSED,
                 message="the nodes have no way to the internet, and their packages come from their vendors",
                 remedy="fill a mirror with `llm-fleet mirror build --to s3://…`, and name it as `downloads.mirror`",
-                path=("packages",) if environment.given.packages else (),
+                path=("packages",) if packages_of(environment.given) else (),
             )
         return
     repository = ecr_repository(image, "aws")
@@ -132,14 +140,14 @@ def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iter
         )
 
 
-def check_hub_reached(runtime: RuntimeLike, place: TrainingPlace) -> Iterator[Problem]:
+def check_hub_reached(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[Problem]:
     """Return a problem when jobs are to sign in to the Hub from a network without a way to it."""
-    if runtime.hub_token_secret_arn is not None and not place.internet:
+    if runtime.hub_token_secret is not None and not place.internet:
         yield Problem(
             code=Code.TRAINING_CLOSED,
             message="the nodes have no way to the internet, where the Hugging Face Hub is",
             remedy="leave the token out, and bring models and data in through S3",
-            path=("hub_token_secret_arn",),
+            path=("hub_token_secret",),
         )
 
 
@@ -148,8 +156,8 @@ _EXPORTER = "optimum-neuron"
 
 def check_exporting(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
     """Return why `environment` is none that models are exported in; nothing for one that is not meant to be."""
-    if environment.kind is EnvironmentKind.SERVER:
-        found = list(_server(environment, place))
+    if isinstance(environment.given, ServerEnvironment):
+        found = list(_server(environment, environment.given.server_kind, place))
     elif environment.use == EnvironmentUse.EXPORT:
         found = list(_exporter(environment))
     else:
@@ -157,17 +165,11 @@ def check_exporting(environment: PlannedEnvironment, place: TrainingPlace) -> li
     return found or list(_groups(environment, place))
 
 
-def _server(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
-    kind = environment.given.server_kind
-    if kind is None or kind not in model_exports():
-        known = kind in model_servers()
+def _server(environment: PlannedEnvironment, kind: ServerKind, place: TrainingPlace) -> Iterator[Problem]:
+    if kind not in model_exports():
         yield _export_problem(
-            "the image of this server has no exporter: it compiles what it does not find when it starts"
-            if known
-            else "there is no such server",
-            "leave this environment out: a job's export for it needs none"
-            if known
-            else did_you_mean(str(kind), list(model_exports()), otherwise="write one of those allowed"),
+            "the image of this server has no exporter: it compiles what it does not find when it starts",
+            "leave this environment out: a job's export for it needs none",
             "server_kind",
             str(kind),
             allowed=", ".join(model_exports()),

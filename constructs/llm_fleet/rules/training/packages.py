@@ -19,8 +19,19 @@ from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.environment import EnvironmentKind, EnvironmentLike, EnvironmentUse
 from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, facts_of_type, neuron_families
+from llm_fleet.spec.training_runtime import (
+    CondaEnvironment,
+    EnvironmentKind,
+    EnvironmentUse,
+    NeuronEnvironment,
+    PackagedEnvironment,
+    ServerEnvironment,
+    SmpEnvironment,
+    TrainingEnvironment,
+    WheelsEnvironment,
+    packages_of,
+)
 
 File = Mapping[str, Any]
 """An entry of a right lock file."""
@@ -108,7 +119,7 @@ PACKAGE = re.compile(
 class PlannedEnvironment:
     """An environment as it will be, as far as what was given allows."""
 
-    given: EnvironmentLike
+    given: TrainingEnvironment
     groups: tuple[str, ...]
     """Names of the groups that it is for, unknown ones among them."""
     family: str | None
@@ -128,7 +139,7 @@ class PlannedEnvironment:
     @property
     def use(self) -> EnvironmentUse:
         """What it is for."""
-        return use_of(self.given)
+        return self.given.used_for
 
     @property
     def known_stack(self) -> TrainingStack | None:
@@ -141,23 +152,16 @@ class PlannedEnvironment:
         return "archive" if self.kind is EnvironmentKind.CONDA else "wheel"
 
 
-def use_of(environment: EnvironmentLike) -> EnvironmentUse:
-    """Return what `environment` is for, where nobody told by its kind."""
-    if environment.use is not None:
-        return environment.use
-    return EnvironmentUse.EXPORT if environment.kind is EnvironmentKind.SERVER else EnvironmentUse.JOBS
-
-
-def plan(environment: EnvironmentLike, place: TrainingPlace) -> PlannedEnvironment:
+def plan(environment: TrainingEnvironment, place: TrainingPlace) -> PlannedEnvironment:
     """Return `environment` with its defaults, in a cluster like `place`."""
     named = environment.groups
     groups = [group for group in place.compute_groups if named is None or group.name in named]
     families = list(dict.fromkeys(family for group in groups for family in neuron_families(group)))
-    stack, release = environment.stack, environment.release
-    if environment.kind is EnvironmentKind.NEURON:
+    stack, release = None, None
+    if isinstance(environment, NeuronEnvironment):
         stack, release = _stack_and_release(environment, families)
-    if environment.kind is EnvironmentKind.SMP and release is None:
-        release = next(iter(smp_images()), None)
+    elif isinstance(environment, SmpEnvironment):
+        release = next(iter(smp_images()), None) if environment.release is None else environment.release
     fitting = [group.name for group in groups if _may_run(group, environment, stack)]
     family = next(iter(families), None)
     return PlannedEnvironment(
@@ -171,13 +175,13 @@ def plan(environment: EnvironmentLike, place: TrainingPlace) -> PlannedEnvironme
     )
 
 
-def packages_of(texts: Sequence[str]) -> list[Wanted]:
+def wanted_of(texts: Sequence[str]) -> list[Wanted]:
     """Return those of `texts` that name a package rightly."""
     found = [PACKAGE.fullmatch(text.strip()) for text in texts]
     return [Wanted(name=match["name"], version=match["version"]) for match in found if match]
 
 
-def _stack_and_release(environment: EnvironmentLike, families: Sequence[str]) -> tuple[str | None, str | None]:
+def _stack_and_release(environment: NeuronEnvironment, families: Sequence[str]) -> tuple[str | None, str | None]:
     """What is told wins; what is not is what an expert takes for it, then for the first family there is."""
     usual = next((found for family in families if (found := usual_stack(family))), None)
     stack, release = environment.stack, environment.release
@@ -198,18 +202,18 @@ def _stack_of_release(release: str | None, families: Sequence[str]) -> str | Non
     return None
 
 
-def families_of(environment: EnvironmentLike, stack: str | None) -> tuple[str, ...] | None:
+def families_of(environment: TrainingEnvironment, stack: str | None) -> tuple[str, ...] | None:
     """Return the families of Neuron devices that `environment` is made for; `None` where nobody knows."""
     if environment.kind is EnvironmentKind.NEURON:
         known = training_stacks().get(stack or "")
         return None if known is None else known.families
-    server = model_servers().get(environment.server_kind or "")
+    server = model_servers().get(environment.server_kind) if isinstance(environment, ServerEnvironment) else None
     return None if server is None else server.families
 
 
-def _may_run(group: TrainingGroup, environment: EnvironmentLike, stack: str | None) -> bool:
+def _may_run(group: TrainingGroup, environment: TrainingEnvironment, stack: str | None) -> bool:
     """Whether jobs of `group` may run in an environment that names no groups."""
-    if environment.kind is EnvironmentKind.NEURON or use_of(environment) == EnvironmentUse.EXPORT:
+    if environment.kind is EnvironmentKind.NEURON or environment.used_for == EnvironmentUse.EXPORT:
         families, known = neuron_families(group), families_of(environment, stack)
         return bool(families) and (known is None or set(families) <= set(known))
     if environment.kind is EnvironmentKind.SMP:
@@ -218,15 +222,17 @@ def _may_run(group: TrainingGroup, environment: EnvironmentLike, stack: str | No
     return True
 
 
-def _python(environment: EnvironmentLike, release: str | None) -> str | None:
-    if environment.python is not None or environment.kind is not EnvironmentKind.NEURON:
+def _python(environment: TrainingEnvironment, release: str | None) -> str | None:
+    if not isinstance(environment, NeuronEnvironment | WheelsEnvironment):
+        return None
+    if environment.python is not None or isinstance(environment, WheelsEnvironment):
         return environment.python
     return usual_python(release) if release is not None and release in neuron_releases() else None
 
 
-def _wanted(environment: EnvironmentLike, stack: str | None, release: str | None) -> tuple[Wanted, ...]:
+def _wanted(environment: TrainingEnvironment, stack: str | None, release: str | None) -> tuple[Wanted, ...]:
     """Return the stack's pins, over them what the user names."""
-    own = {plain(each.name): each for each in packages_of(environment.packages)}
+    own = {plain(each.name): each for each in wanted_of(packages_of(environment))}
     known, found = training_stacks().get(stack or ""), neuron_releases().get(release or "")
     if environment.kind is not EnvironmentKind.NEURON or known is None or found not in known.releases():
         return tuple(own.values())
@@ -259,13 +265,12 @@ def _tag_fits(tag: str, stable: bool, python: str) -> bool:
 _PYTHON = re.compile(r"3\.(?:[89]|[1-9][0-9])")
 _PROGRAM = re.compile(r"/?[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")
 _SHOWN = 8
-_INSTALLED = (EnvironmentKind.NEURON, EnvironmentKind.WHEELS, EnvironmentKind.CONDA)
 
 
 def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
     """Return what is wrong with what is asked for, whatever the lock file has."""
     given = environment.given
-    for index, text in enumerate(given.packages):
+    for index, text in enumerate(packages_of(given)):
         if not is_unresolved(text) and not PACKAGE.fullmatch(text.strip()):
             yield Problem(
                 code=Code.TRAINING_PACKAGE,
@@ -274,14 +279,14 @@ def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
                 path=("packages", index),
                 value=text,
             )
-    if not given.packages and environment.kind in (EnvironmentKind.WHEELS, EnvironmentKind.CONDA):
+    if isinstance(given, WheelsEnvironment | CondaEnvironment) and not given.packages:
         yield Problem(
             code=Code.TRAINING_PACKAGE,
             message="nothing would be in this environment",
             remedy="name its packages",
             path=("packages",),
         )
-    if environment.kind is EnvironmentKind.WHEELS and not _PYTHON.fullmatch(given.python or ""):
+    if isinstance(given, WheelsEnvironment) and not _PYTHON.fullmatch(given.python):
         yield Problem(
             code=Code.TRAINING_PYTHON,
             message="this is no version of Python that an environment can be made with",
@@ -289,7 +294,7 @@ def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
             path=("python",),
             value=given.python,
         )
-    if environment.kind is EnvironmentKind.CONDA and not _PROGRAM.fullmatch(given.program or ""):
+    if isinstance(given, CondaEnvironment) and not _PROGRAM.fullmatch(given.program):
         yield Problem(
             code=Code.TRAINING_CONDA,
             message="nobody says which program of the nodes makes this environment",
@@ -301,7 +306,12 @@ def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
 
 def check_locked(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
     """Return what of an environment, which is otherwise right, the nodes could not fetch."""
-    if environment.kind not in _INSTALLED or not environment.wanted or not environment.groups or place.files is None:
+    if (
+        not isinstance(environment.given, PackagedEnvironment)
+        or not environment.wanted
+        or not environment.groups
+        or place.files is None
+    ):
         return []
     if place.source == "none":
         return [_no_downloads(environment)]
@@ -318,7 +328,7 @@ def lock_command(environment: PlannedEnvironment) -> str:
     start = f"llm-fleet mirror lock --system SYSTEM --python {environment.python}"
     if environment.kind is EnvironmentKind.NEURON:
         start += f" --environment {environment.stack} --neuron {environment.release}"
-    return f"{start} --requirements FILE" if environment.given.packages else start
+    return f"{start} --requirements FILE" if packages_of(environment.given) else start
 
 
 def _no_downloads(environment: PlannedEnvironment) -> Problem:
@@ -326,7 +336,7 @@ def _no_downloads(environment: PlannedEnvironment) -> Problem:
         code=Code.TRAINING_NO_DOWNLOADS,
         message="nodes are to install this environment, and fetch nothing",
         remedy=f"pin it with `{lock_command(environment)}`, and give the lock file as `downloads`",
-        path=("packages",) if environment.given.packages else (),
+        path=("packages",) if packages_of(environment.given) else (),
         value=_shown(environment.wanted),
     )
 
@@ -339,7 +349,7 @@ def _missing(environment: PlannedEnvironment, found: Found, place: TrainingPlace
         code=Code.TRAINING_NOT_LOCKED,
         message=f"nodes are to install this environment, and {what}",
         remedy=f"make it anew with `{lock_command(environment)}`, and --keep what it has",
-        path=("packages",) if environment.given.packages else (),
+        path=("packages",) if packages_of(environment.given) else (),
         value=_shown(environment.wanted),
     )
 

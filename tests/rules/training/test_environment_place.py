@@ -1,15 +1,24 @@
-"""Folder, variables, processes, secret and compile cache of a training runtime; fabrics by what nodes have."""
+"""A runtime by itself: types of values, folder, variables, processes, secret, compile cache; fabrics of its nodes."""
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from llm_fleet.lifecycle.training_runtime import CompileCache, TrainingEnvironment, TrainingRuntime
-from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.training.environment import check_training, plan_fabrics
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace, folder_of
-from llm_fleet.rules.training.groups import plan_fabrics
 from llm_fleet.rules.training.packages import plan
+from llm_fleet.spec.training_runtime import (
+    AnyEnvironment,
+    CompileCache,
+    ContainerEnvironment,
+    NeuronEnvironment,
+    ServerEnvironment,
+    TrainingRuntime,
+)
 from tests.rules.training.runtimes import CPU, GPU, TRN1, TRN2, found, group, place
 
 NEURON_ONLY = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"
@@ -48,7 +57,6 @@ def test_good_folders(folder: str) -> None:
         ("AWS_SECRET_ACCESS_KEY", "x"),
         ("WANDB_API_KEY", "x"),
         ("A", "1\n2"),
-        ("A", 1),
     ],
 )
 def test_variables_that_no_job_should_have(name: str, value: Any) -> None:
@@ -68,7 +76,7 @@ def test_good_variables(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("processes", "where"),
-    [({"workers": 0}, "workers"), ({"workers": 2000}, "workers"), ({"workers": True}, "workers"), ({"w": 2}, "w")],
+    [({"workers": 0}, "workers"), ({"workers": 2000}, "workers"), ({"w": 2}, "w")],
 )
 def test_processes_that_no_node_has(processes: dict[str, int], where: str) -> None:
     assert found(place(), processes=processes) == [("LF821", f"processes.{where}")]
@@ -89,14 +97,14 @@ def secret(arn: str) -> Any:
 )
 def test_secrets_that_nodes_cannot_read(arn: str) -> None:
     (problem,) = check_training(TrainingRuntime(hub_token_secret=secret(arn)), place())
-    assert (problem.code.value, problem.where) == ("LF819", "hub_token_secret_arn")
+    assert (problem.code.value, problem.where) == ("LF819", "hub_token_secret")
     assert "hf_abcdef" not in str(problem)
 
 
 def test_the_hub_is_not_in_a_closed_network() -> None:
     arn = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
     assert found(place(), hub_token_secret=secret(arn)) == []
-    assert found(place(internet=False), hub_token_secret=secret(arn)) == [("LF822", "hub_token_secret_arn")]
+    assert found(place(internet=False), hub_token_secret=secret(arn)) == [("LF822", "hub_token_secret")]
 
 
 def test_a_compile_cache_keeps_something_of_something() -> None:
@@ -106,7 +114,7 @@ def test_a_compile_cache_keeps_something_of_something() -> None:
     assert found(place(group("g", GPU)), compile_cache=CompileCache()) == [("LF820", "compile_cache")]
 
 
-def fabrics(where: TrainingPlace, *environments: TrainingEnvironment, **runtime: Any) -> dict[str, Any]:
+def fabrics(where: TrainingPlace, *environments: AnyEnvironment, **runtime: Any) -> dict[str, Any]:
     planned = [plan(environment, where) for environment in environments]
     given = TrainingRuntime(environments=environments, **runtime)
     return {each.name: each for each in plan_fabrics(given, where, planned)}
@@ -140,8 +148,8 @@ def test_device_rdma_is_told_to_neuron_and_never_to_gpus() -> None:
 
 
 def test_variables_that_a_release_has_no_more_are_left_out() -> None:
-    assert NEURON_ONLY in fabrics(place(), TrainingEnvironment.neuron())["neuron-efa"].variables
-    newer = fabrics(place(group("g", TRN2)), TrainingEnvironment.neuron())["neuron-efa"]
+    assert NEURON_ONLY in fabrics(place(), NeuronEnvironment())["neuron-efa"].variables
+    newer = fabrics(place(group("g", TRN2)), NeuronEnvironment())["neuron-efa"]
     assert NEURON_ONLY not in newer.variables
     assert NEURON_ONLY not in fabrics(place(neuron_release="2.32.0"))["neuron-efa"].variables
 
@@ -162,3 +170,60 @@ def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> Non
 def test_lustre_of_any_cluster_comes_first() -> None:
     where = place(shared=[SharedFolder(kind="Ebs", path="/apps"), SharedFolder(kind="lustre", path="/data")])
     assert folder_of(TrainingRuntime(), where) == "/data/llm-fleet"
+
+
+IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:2026-11-20"
+NUMBER_TOKEN: Any = -1.888154589708751e289
+container: Callable[..., Any] = ContainerEnvironment
+neuron: Callable[..., Any] = NeuronEnvironment
+server: Callable[..., Any] = ServerEnvironment
+cache: Callable[..., Any] = CompileCache
+runtime: Callable[..., Any] = TrainingRuntime
+setup: Callable[..., Any] = NodeSetup
+
+BAD: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
+    "an image that is none": (container, {"image": 1}, "image"),
+    "a name that is none": (container, {"image": IMAGE, "name": b"x"}, "name"),
+    "a group in place of several": (neuron, {"groups": "workers"}, "groups"),
+    "a group without a name": (neuron, {"groups": [None]}, "groups[0]"),
+    "a stack that is a list": (neuron, {"stack": []}, "stack"),
+    "a release that is a number": (neuron, {"release": 2.28}, "release"),
+    "packages that are none": (neuron, {"packages": None}, "packages"),
+    "a package that is a number": (neuron, {"packages": ["torch", 1]}, "packages[1]"),
+    "a use that there is none of": (neuron, {"use": "jobs "}, "use"),
+    "a server that there is none of": (server, {"server_kind": "tgy"}, "server_kind"),
+    "one environment in place of several": (runtime, {"environments": neuron()}, "environments"),
+    "an environment that is none": (runtime, {"environments": ["neuron"]}, "environments[0]"),
+    "a folder that is none": (runtime, {"folder": True}, "folder"),
+    "a cache that is none": (runtime, {"compile_cache": 30}, "compile_cache"),
+    "a cache without an age": (cache, {"max_age_days": None}, "max_age_days"),
+    "variables that are none": (runtime, {"variables": None}, "variables"),
+    "a variable whose name is a number": (runtime, {"variables": {1: "a"}}, "variables.1"),
+    "a variable that is a number": (runtime, {"variables": {"A": 1}}, "variables.A"),
+    "processes in a list": (runtime, {"processes": [8]}, "processes"),
+    "processes that are no number": (runtime, {"processes": {"workers": True}}, "processes.workers"),
+    "a secret's name": (runtime, {"hub_token_secret": "hf_secret"}, "hub_token_secret"),
+    "a runtime that is a mapping": (setup, {"training": {}}, "training"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_value_of_a_wrong_type_is_reported_where_it_stands(name: str) -> None:
+    make, told, where = BAD[name]
+    with pytest.raises(FleetError) as caught:
+        make(**told)
+    (problem,) = caught.value.problems
+    assert problem.where == where
+    assert problem.remedy
+    assert "hf_secret" not in str(caught.value)
+
+
+def test_what_is_right_passes() -> None:
+    good = TrainingRuntime(
+        environments=(ContainerEnvironment(image=IMAGE, groups=("workers",)),),
+        variables={"NCCL_DEBUG": "${Token[x.1]}"},
+        processes={"workers": NUMBER_TOKEN},
+        compile_cache=CompileCache(),
+    )
+    assert NodeSetup(training=good).training is good
+    assert found(place(), processes={"workers": NUMBER_TOKEN}) == []

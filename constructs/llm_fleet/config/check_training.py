@@ -1,6 +1,6 @@
-"""The clusters of a fleet file as the rules of training see them."""
+"""What clusters of a fleet file carry for training jobs, judged by the rules that judge the constructs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,43 @@ from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess, NodeType, StorageKind
+from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
+from llm_fleet.spec.training_runtime import TrainingRuntime
+
+
+def check_training_config(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the training runtimes of `fleet`, whatever its lock files hold, by attribute names."""
+    for name, cluster in fleet.clusters.items():
+        if cluster.training is not None:
+            found = _check(cluster.training, training_place_of(fleet, cluster))
+            yield from (problem.under("clusters", name, "training") for problem in found)
+
+
+def check_training_files(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> Iterator[Problem]:
+    """Return what else is wrong with the runtime of `cluster`, once its lock file is read, below the cluster."""
+    if cluster.training is None:
+        return
+    place = training_place_of(fleet, cluster)
+    told = _check(cluster.training, place)
+    found = _check(cluster.training, with_lock(place, cluster))
+    yield from (problem.under("training") for problem in found if problem not in told)
+
+
+def _check(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:
+    return [_in_file(problem, runtime) for problem in check_training(runtime, place)]
+
+
+def _in_file(problem: Problem, runtime: TrainingRuntime) -> Problem:
+    """Return a problem where the file has it: environments stand under their names."""
+    match problem.path:
+        case ("environments", int(index), *rest):
+            return replace(problem, path=("environments", str(runtime.environments[index].name), *rest))
+        case _:
+            return problem
 
 
 def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> TrainingPlace:

@@ -1,1 +1,0 @@
-"""Training in the fleet file: what nodes carry for jobs."""
