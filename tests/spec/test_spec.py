@@ -12,6 +12,7 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.spec.people import SlurmAccount
 from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Subnet
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec, Within, in_long_form, in_request
@@ -125,6 +126,11 @@ def test_a_token_stands_for_any_value() -> None:
     assert made.pause is not None
     assert (made.pause.seconds, made.key_arn) == (NUMBER_TOKEN, TEXT_TOKEN)
     assert check_fields(made) == []
+
+
+def test_a_token_stands_for_a_value_of_a_mapping() -> None:
+    given: Any = {"node": NUMBER_TOKEN}
+    assert SlurmAccount(name="research", grp_tres=given).grp_tres == given
 
 
 @pytest.mark.parametrize(
