@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from llm_fleet.config.build import build
 from llm_fleet.config.explain import KNOWN_TYPES
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parse import parse
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.shape import Later
 
 ROOT = Path(__file__).parents[2]
 FULL = [
@@ -114,6 +116,7 @@ _ERRORS: dict[str, set[str]] = {
     "model-fields": {"extra_forbidden", "model_type", "model_attributes_type"},
     "no-info": set(),
     "nullable": set(),
+    "with-info": set(),
     "str": {"string_type"},
     "float": {"float_type"},
     "tagged-union": {"union_tag_not_found", "union_tag_invalid"},
@@ -127,6 +130,8 @@ _ERRORS: dict[str, set[str]] = {
 
 def _schema_types(schema: Any) -> set[str]:
     found: set[str] = set()
+    if isinstance(judge := getattr(schema, "__self__", None), Later):
+        return _schema_types(TypeAdapter(judge.type).core_schema)
     if isinstance(schema, dict):
         kind = schema.get("type")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(kind, str):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.monitoring.check_metrics import writes_to_prometheus
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_existing_network, check_network
@@ -35,7 +34,10 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
         EndpointFeature.INFERENCE: bool(fleet.services) and closed,
         EndpointFeature.SAGEMAKER_WORK: (bool(fleet.notebooks) or fleet.studio is not None) and closed,
     }
-    used[EndpointFeature.METRICS] = writes_to_prometheus(fleet) and closed
+    if closed and fleet.monitoring is not None:
+        from llm_fleet.config.monitoring.check_metrics import writes_to_prometheus
+
+        used[EndpointFeature.METRICS] = writes_to_prometheus(fleet)
     return frozenset(feature for feature, is_used in used.items() if is_used)
 
 

@@ -11,11 +11,8 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
-from llm_fleet.config.sagemaker.check_studio import zones_of_studio
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.service import address_claims as service_address_claims
 from llm_fleet.rules.lustre_network import lustre_claim
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import other_interfaces
@@ -23,9 +20,6 @@ from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.parallelcluster.node_network import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
-from llm_fleet.rules.sagemaker.notebook import notebook_claim
-from llm_fleet.rules.sagemaker.studio import studio_claims
-from llm_fleet.rules.sagemaker.training_job import address_claim as training_job_claim
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
@@ -99,31 +93,40 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             zone=zone_of_parallelcluster(fleet, cluster),
             efa_with_address=shape.efa_with_address,
         )
-    yield from _claims_of_services(fleet)
+    yield from _claims_beside_clusters(fleet)
+
+
+def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
+    """Return what services and the SageMaker pieces need; their rules are imported with the first of each."""
+    if fleet.services:
+        from llm_fleet.rules.inference.service import address_claims as service_claims
+
+        zones = fleet.network.zones if fleet.network is not None else ()
+        for name, service in fleet.services.items():
+            yield from service_claims(service, owner=name, zones=zones)
     if fleet.studio is not None:
+        from llm_fleet.config.sagemaker.check_studio import zones_of_studio
+        from llm_fleet.rules.sagemaker.studio import studio_claims
+
         yield from studio_claims(
             len(fleet.studio.users),
             zones=zones_of_studio(fleet, fleet.studio),
             home_efs=fleet.studio.home_efs,
             owner="studio",
         )
-    for job in fleet.training_jobs.values():
-        yield _claim_of_training_job(job, fleet)
-    for name, notebook in fleet.notebooks.items():
-        yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
+    if fleet.training_jobs:
+        from llm_fleet.rules.sagemaker.training_job import address_claim as training_job_claim
 
+        for job in fleet.training_jobs.values():
+            # With a channel on FSx it runs in that AZ; else in any, and the first must have room.
+            on_fsx = any(channel.fsx is not None for channel in job.channels.values())
+            zone = fleet.zone_of_fsx if on_fsx and fleet.storage.fsx is not None else None
+            yield training_job_claim(job, owner=job.name, availability_zone_id=zone)
+    if fleet.notebooks:
+        from llm_fleet.rules.sagemaker.notebook import notebook_claim
 
-def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
-    zones = fleet.network.zones if fleet.network is not None else ()
-    for name, service in fleet.services.items():
-        yield from service_address_claims(service, owner=name, zones=zones)
-
-
-def _claim_of_training_job(job: TrainingJobConfig, fleet: Fleet) -> AddressClaim:
-    """With a channel on FSx it runs in that AZ; else in any, and the first must have room."""
-    on_fsx = any(channel.fsx is not None for channel in job.channels.values())
-    zone = fleet.zone_of_fsx if on_fsx and fleet.storage.fsx is not None else None
-    return training_job_claim(job, owner=job.name, availability_zone_id=zone)
+        for name, notebook in fleet.notebooks.items():
+            yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:

@@ -1,26 +1,39 @@
 """The whole fleet file."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
-from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
-from llm_fleet.config.people.directory import DirectoryConfig
-from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.notebook import NotebookConfig
-from llm_fleet.config.sagemaker.studio import StudioConfig
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.sagemaker.watch import WatchConfig
-from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.spec.model import FleetModel, name_entries
 from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.shape import Later
+
+if TYPE_CHECKING:
+    from llm_fleet.config.jobs.job import JobConfig
+    from llm_fleet.config.monitoring.monitoring import MonitoringConfig
+    from llm_fleet.config.people.directory import DirectoryConfig
+    from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+    from llm_fleet.config.sagemaker.notebook import NotebookConfig
+    from llm_fleet.config.sagemaker.studio import StudioConfig
+    from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+    from llm_fleet.config.sagemaker.watch import WatchConfig
+    from llm_fleet.config.services.service import ServiceConfig
+else:  # What a fleet does not have is not imported.
+    JobConfig = Annotated[Any, Later("llm_fleet.config.jobs.job", "JobConfig")]
+    MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring.monitoring", "MonitoringConfig")]
+    DirectoryConfig = Annotated[Any, Later("llm_fleet.config.people.directory", "DirectoryConfig")]
+    EndpointConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.endpoint", "EndpointConfig")]
+    NotebookConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.notebook", "NotebookConfig")]
+    StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.studio", "StudioConfig")]
+    TrainingJobConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.training_job", "TrainingJobConfig")]
+    WatchConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.watch", "WatchConfig")]
+    ServiceConfig = Annotated[Any, Later("llm_fleet.config.services.service", "ServiceConfig")]
 
 NO_NETWORK = "none"
 """What a user writes for no network; `build` reads it as nothing."""

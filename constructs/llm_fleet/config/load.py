@@ -6,7 +6,6 @@ from pathlib import Path
 from llm_fleet.config.build import build
 from llm_fleet.config.check_script_files import check_script_files
 from llm_fleet.config.checks import check_fleet
-from llm_fleet.config.consequences import without_consequences
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.located import LocatedProblem
 from llm_fleet.config.parallelcluster import is_parallelcluster, no_fleet_file
@@ -40,7 +39,10 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
         judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
         found = [replace(problem, path=as_written(Fleet, _with_kind(problem.path, built.fleet))) for problem in judged]
         found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
-        problems += without_consequences(built.problems, found)
+        if built.problems or found:
+            from llm_fleet.config.consequences import without_consequences
+
+            problems += without_consequences(built.problems, found)
     located = [document.locate(problem) for problem in problems]
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)

@@ -9,8 +9,6 @@ from typing import Any, cast
 
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
-from llm_fleet.config.jobs.short_form import job_in_long_form
-from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
 from llm_fleet.spec import spec
 
 _Change = Callable[[Any], Any]
@@ -19,9 +17,15 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    read = _under(read, "monitoring", monitoring_in_long_form)
+    if "monitoring" in data:
+        from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
+
+        read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(read, "clusters", _each(_cluster))
-    read = _under(read, "jobs", _each(job_in_long_form))
+    if "jobs" in data:
+        from llm_fleet.config.jobs.short_form import job_in_long_form
+
+        read = _under(read, "jobs", _each(job_in_long_form))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 
 

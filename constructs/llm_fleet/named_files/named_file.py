@@ -9,7 +9,6 @@ from typing import Any, cast
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.training.run_sources import trained_shape_of_config
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 
 
@@ -47,6 +46,9 @@ def shape_from_config(path: Path | str) -> ModelShape:
 
 def read_trained_shape(path: Path) -> tuple[TrainedShape | None, list[Problem]]:
     """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
+    # What reads only scripts and locks has no use for the rules of training.
+    from llm_fleet.rules.training.run_sources import trained_shape_of_config
+
     document, problems = _document(path)
     return (None, problems) if document is None else trained_shape_of_config(document)
 
