@@ -267,7 +267,6 @@ _HOMES = {
         "RollingUpdate",
         "ScheduledUpdate",
     ),
-    "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
     "spec.lustre": (
         "DataRepository",
         "ExistingLustre",
@@ -279,6 +278,7 @@ _HOMES = {
     ),
     "spec.model_server": ("AwsVllmNeuronServer", "AwsVllmServer", "HuggingFaceVllmServer", "ServerKind", "TgiServer"),
     "spec.model_shape": ("ModelShape", "TrainedShape"),
+    "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),

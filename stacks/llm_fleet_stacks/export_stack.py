@@ -10,7 +10,7 @@ from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.services.service import ExportConfig, ServiceConfig
+from llm_fleet.config.service import ExportConfig, ServiceConfig
 from llm_fleet.inference.export import ModelExport
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.existing_network import network_for

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.services.service import ServiceConfig
+from llm_fleet.config.service import ServiceConfig
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config.good_fleet import edited_text
 

@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.catalog.network import regions
-from llm_fleet.config.services.service import ServiceConfig
+from llm_fleet.config.service import ServiceConfig
 from llm_fleet.rules.codes import Code
 from tests.config.good_service import MODEL, problems
 

@@ -57,7 +57,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/inference/*.py",
     "constructs/llm_fleet/rules/inference/*.py",
     "constructs/llm_fleet/rules/training/run_*.py",
-    "constructs/llm_fleet/config/services/*.py",
+    "constructs/llm_fleet/config/*service.py",
     "constructs/llm_fleet/config/sagemaker/*.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.

@@ -23,7 +23,7 @@ _COUNTED = (
 )
 
 _OF_PARTS = (
-    ("services.check_service:check_services", "services"),
+    ("check_service:check_services", "services"),
     ("sagemaker.check_notebooks:check_notebooks", "notebooks"),
     ("sagemaker.check_studio:check_studio", "studio"),
     ("sagemaker.check_endpoints:check_endpoints", "endpoints"),
@@ -58,7 +58,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
     ]
     found: list[Problem] = []
     if fleet.services and not any(map(_is_of_network, problems)):
-        from llm_fleet.config.services.check_service import check_front_places
+        from llm_fleet.config.check_service import check_front_places
 
         found += check_front_places(fleet)
     if not any(map(_misleads, problems)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from llm_fleet.config.check_service import follows_in_service
 from llm_fleet.config.jobs.consequences import follows_from_cluster, follows_in_job
 from llm_fleet.config.sagemaker.consequences import (
     SAGEMAKER_OF_NETWORK,
@@ -10,7 +11,6 @@ from llm_fleet.config.sagemaker.consequences import (
     follows_from_model,
     follows_in_sagemaker,
 )
-from llm_fleet.config.services.check_service import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 

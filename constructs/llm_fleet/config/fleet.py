@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llm_fleet.config.sagemaker.studio import StudioConfig
     from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
     from llm_fleet.config.sagemaker.watch import WatchConfig
-    from llm_fleet.config.services.service import ServiceConfig
+    from llm_fleet.config.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.config.jobs.job", "JobConfig")]
     MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring.monitoring", "MonitoringConfig")]
@@ -33,7 +33,7 @@ else:  # What a fleet does not have is not imported.
     StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.studio", "StudioConfig")]
     TrainingJobConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.training_job", "TrainingJobConfig")]
     WatchConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.watch", "WatchConfig")]
-    ServiceConfig = Annotated[Any, Later("llm_fleet.config.services.service", "ServiceConfig")]
+    ServiceConfig = Annotated[Any, Later("llm_fleet.config.service", "ServiceConfig")]
 
 NO_NETWORK = "none"
 """What a user writes for no network; `build` reads it as nothing."""

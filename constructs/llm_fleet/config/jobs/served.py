@@ -7,7 +7,7 @@ from llm_fleet.catalog.model_server import default_batch_size, default_sequence_
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.export import JobExportConfig
 from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.services.service import ServiceConfig
+from llm_fleet.config.service import ServiceConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem

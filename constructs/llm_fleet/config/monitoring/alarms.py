@@ -7,7 +7,6 @@ from pydantic import Field
 
 from llm_fleet.config.monitoring.chat import SlackConfig, TeamsConfig
 from llm_fleet.config.monitoring.thresholds import ClusterThresholdsConfig
-from llm_fleet.config.services.short_schema import also
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.values import TOPIC_ARN, TopicArn
 
@@ -40,4 +39,9 @@ class ClusterAlarmsConfig(FleetModel):
 
 def or_topic(schema: dict[str, Any]) -> None:
     """Let the topic alone stand for it, in the eyes of editors; `short_forms` reads it."""
-    also(schema, TOPIC_ARN.json_schema())
+    short = TOPIC_ARN.json_schema()
+    if "anyOf" in schema:
+        schema["anyOf"] = [*schema["anyOf"], short]
+        return
+    long = {key: schema.pop(key) for key in ("$ref", "allOf", "oneOf", "discriminator") if key in schema}
+    schema["anyOf"] = [long, short]

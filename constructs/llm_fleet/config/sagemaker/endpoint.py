@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from llm_fleet.config.services.service import MADE_BY_THE_FLEET
+from llm_fleet.config.service import MADE_BY_THE_FLEET
 from llm_fleet.spec.endpoint import S3_SCHEME, TARBALL_ENDING, EndpointModel, EndpointSpec
 
 

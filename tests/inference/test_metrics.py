@@ -1,6 +1,13 @@
-"""What the collector is told brings exactly the metrics that scaling, alarms and dashboard look at."""
+"""The collector's configuration, and which CloudWatch metrics come of the pages of servers.
+
+A scraped page and a collector's configuration: which CloudWatch metrics come of them, by the documents' rules.
+
+Prometheus matches a relabelling's regex against the whole name; the EMF exporter takes a selector where it is found in
+the metric's name, and writes a set of dimensions only for a series that has every label of it.
+"""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,11 +16,123 @@ from llm_fleet.catalog.model_server import model_servers, server_metrics
 from llm_fleet.catalog.service import collector_facts
 from llm_fleet.inference.alarms import alarm_plans
 from llm_fleet.inference.metrics import ServiceMetrics, collector_configuration
+from llm_fleet.notifications.metric_alarms import Measure, ServiceMetric
 from llm_fleet.spec.service import Alarms
-from tests.inference.scaling import pages
-from tests.inference.scaling.exposition import Metric, exported, of_measure
 
-SERVERS = {"tgi": pages.TGI, "hugging-face-vllm": pages.VLLM, "aws-vllm": pages.VLLM, "aws-vllm-neuron": pages.VLLM}
+TGI = """\
+# TYPE tgi_queue_size gauge
+tgi_queue_size 3
+# TYPE tgi_batch_current_size gauge
+tgi_batch_current_size 4
+# TYPE tgi_batch_current_max_tokens gauge
+tgi_batch_current_max_tokens 16384
+# TYPE tgi_request_count counter
+tgi_request_count 12
+# TYPE tgi_request_failure counter
+tgi_request_failure{err="overloaded"} 2
+tgi_request_failure{err="validation"} 1
+tgi_request_failure{err="generation"} 1
+# TYPE tgi_request_queue_duration histogram
+tgi_request_queue_duration_bucket{le="0.00015"} 0
+tgi_request_queue_duration_bucket{le="+Inf"} 9
+tgi_request_queue_duration_sum 4.5
+tgi_request_queue_duration_count 9
+# TYPE tgi_request_validation_duration histogram
+tgi_request_validation_duration_bucket{le="+Inf"} 9
+tgi_request_validation_duration_sum 0.01
+tgi_request_validation_duration_count 9
+# TYPE tgi_batch_inference_duration histogram
+tgi_batch_inference_duration_bucket{method="prefill",le="+Inf"} 9
+tgi_batch_inference_duration_sum{method="prefill"} 2.5
+tgi_batch_inference_duration_count{method="prefill"} 9
+tgi_batch_inference_duration_sum{method="decode"} 60.5
+tgi_batch_inference_duration_count{method="decode"} 900
+# TYPE tgi_request_mean_time_per_token_duration histogram
+tgi_request_mean_time_per_token_duration_sum 0.4
+tgi_request_mean_time_per_token_duration_count 9
+# TYPE tgi_request_duration histogram
+tgi_request_duration_sum 90.5
+tgi_request_duration_count 9
+# TYPE tgi_request_generated_tokens histogram
+tgi_request_generated_tokens_sum 900
+tgi_request_generated_tokens_count 9
+"""
+
+VLLM = """\
+# TYPE python_gc_objects_collected_total counter
+python_gc_objects_collected_total{generation="0"} 9001
+# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="chat"} 4.0
+# TYPE vllm:num_requests_waiting gauge
+vllm:num_requests_waiting{engine="0",model_name="chat"} 1.0
+# TYPE vllm:num_requests_waiting_by_reason gauge
+vllm:num_requests_waiting_by_reason{engine="0",model_name="chat",reason="capacity"} 1.0
+# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{engine="0",model_name="chat"} 900.0
+# TYPE vllm:time_to_first_token_seconds histogram
+vllm:time_to_first_token_seconds_bucket{engine="0",le="0.001",model_name="chat"} 0.0
+vllm:time_to_first_token_seconds_count{engine="0",model_name="chat"} 9.0
+vllm:time_to_first_token_seconds_sum{engine="0",model_name="chat"} 3.5
+# TYPE vllm:inter_token_latency_seconds histogram
+vllm:inter_token_latency_seconds_count{engine="0",model_name="chat"} 900.0
+vllm:inter_token_latency_seconds_sum{engine="0",model_name="chat"} 30.5
+# TYPE vllm:e2e_request_latency_seconds histogram
+vllm:e2e_request_latency_seconds_count{engine="0",model_name="chat"} 9.0
+vllm:e2e_request_latency_seconds_sum{engine="0",model_name="chat"} 90.5
+# TYPE vllm:request_generation_tokens histogram
+vllm:request_generation_tokens_count{engine="0",model_name="chat"} 9.0
+vllm:request_generation_tokens_sum{engine="0",model_name="chat"} 900.0
+"""
+
+
+Metric = tuple[str, frozenset[tuple[str, str]]]
+"""Name and dimensions."""
+
+_LINE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)")
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_SUFFIX = re.compile(r"_(bucket|sum|count)$")
+
+
+def exported(configuration: dict[str, Any], page: str) -> set[Metric]:
+    """Return the CloudWatch metrics that a collector with `configuration` makes of `page`."""
+    (scrape,) = configuration["receivers"]["prometheus"]["config"]["scrape_configs"]
+    (static,) = scrape["static_configs"]
+    (relabelling,) = scrape["metric_relabel_configs"]
+    assert relabelling["action"] == "keep"
+    assert relabelling["source_labels"] == ["__name__"]
+    types = dict(re.findall(r"# TYPE (\S+) (\S+)", page))
+    found: set[Metric] = set()
+    for name, labels in [*_series(page), ("up", {})]:
+        if name != "up" and not re.fullmatch(relabelling["regex"], name):
+            continue
+        family = _SUFFIX.sub("", name) if types.get(_SUFFIX.sub("", name)) == "histogram" else name
+        for declaration in configuration["exporters"]["awsemf"]["metric_declarations"]:
+            found |= _declared(declaration, family, {**labels, **static["labels"]})
+    return found
+
+
+def of_measure(measure: Measure) -> set[Metric]:
+    """Return the metrics that `measure` is made of."""
+    parts = [measure] if isinstance(measure, ServiceMetric) else list(measure.metrics.values())
+    return {(part.name, frozenset(part.dimensions.items())) for part in parts}
+
+
+def _series(page: str) -> list[tuple[str, dict[str, str]]]:
+    lines = [found for line in page.splitlines() if not line.startswith("#") and (found := _LINE.fullmatch(line))]
+    return [(line["name"], dict(_LABEL.findall(line["labels"] or ""))) for line in lines]
+
+
+def _declared(declaration: dict[str, Any], name: str, labels: dict[str, str]) -> set[Metric]:
+    if not any(re.search(selector, name) for selector in declaration["metric_name_selectors"]):
+        return set()
+    return {
+        (name, frozenset((dimension, labels[dimension]) for dimension in dimensions))
+        for dimensions in declaration["dimensions"]
+        if all(dimension in labels for dimension in dimensions)
+    }
+
+
+SERVERS = {"tgi": TGI, "hugging-face-vllm": VLLM, "aws-vllm": VLLM, "aws-vllm-neuron": VLLM}
 
 # README of aws-observability/aws-otel-collector: its built-in components; READMEs of these: their keys.
 RECEIVERS = {"prometheus"}

@@ -1,20 +1,88 @@
-"""Hosts of ours: how they are started, scaled, replaced and taken down."""
+"""Hosts of a service, of either kind: what they are started with, their capacity provider and its name."""
 
 import json
+import re
 from typing import Any
 
 import aws_cdk as cdk
+import botocore.session
 import pytest
 from aws_cdk import aws_logs as logs
 from botocore.loaders import Loader
+from botocore.model import StructureShape
+from constructs import Construct
 
-from llm_fleet.inference.capacity import Ec2Capacity
+from llm_fleet.catalog.neuron import host_facts, neuron_instance_names
+from llm_fleet.catalog.service import task_limits
+from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity
+from llm_fleet.inference.cluster import capacity_provider_name
+from llm_fleet.inference.hosts import host_settings, host_user_data
+from llm_fleet.inference.model import ModelMount, model_mount
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.model import check_model
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import Hosts, TaskCount
-from tests.inference.hosts.conftest import Both, network_of
+from tests.inference.capacities import Both, network_of
+from tests.lifecycle_scripts.inference_host.unpack import settings_of
 from tools.synth_environment import cdk_context
+
+NAME = "n" * task_limits().longest_name
+SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
+ROOM = host_facts().model_prefix_bytes
+STACK = f"arn:aws-us-gov:cloudformation:ap-southeast-1:111122223333:stack/{'s' * 128}/{'0' * 36}"
+"""Names of stacks have 128 characters at most."""
+LONGEST = ["p" * ROOM, "ü" * (ROOM // 2), '"' * (ROOM // 2), "\\" * (ROOM // 2), "\x01" * (ROOM // 6)]
+
+
+def mount_of(prefix: str) -> ModelMount:
+    mount = model_mount(Model(s3_uri=f"s3://{'b' * 63}/{prefix}", shape=SHAPE, cache_gib=99999))
+    assert mount is not None
+    return mount
+
+
+@pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
+def test_the_longest_of_all_names_together_fit(prefix: str):
+    stack = cdk.Stack(cdk.App(), "S", env=cdk.Environment(region="ap-southeast-1"))
+    settings = host_settings(
+        stack,
+        instance_type=max(neuron_instance_names(), key=len),
+        install_driver=True,
+        service_name=NAME,
+        cluster_name=NAME,
+        driver_version="2.28.10.10",
+        log_group_name=f"/llm-fleet/inference/{NAME}",
+        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids, which begin alike
+        mount=mount_of(prefix),
+    )
+    text = stack.resolve(host_user_data(stack, {**settings, "stack": STACK, "url_suffix": "amazonaws.com.cn"}))
+    assert settings_of(text)["mount"]["prefix"] == prefix
+    assert len(text.encode()) < host_facts().user_data_bytes
+
+
+@pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
+def test_one_character_more_is_refused(prefix: str):
+    model = Model(s3_uri=f"s3://{'b' * 63}/{prefix + 6 * prefix[:1]}", shape=SHAPE)
+    (problem,) = check_model(model)
+    assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("s3_uri",))
+    assert "bytes of the user data" in problem.message
+    assert f"up to {ROOM} bytes" in problem.allowed
+
+
+def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
+    location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
+    assert check_model(Model(s3_uri=location, shape=SHAPE)) == []
+    (longer,) = check_model(Model(s3_uri=location + "p", shape=SHAPE))
+    assert "bytes of the user data" in longer.message
+    (wider,) = check_model(Model(s3_uri=location[:-1] + "*", shape=SHAPE))
+    assert "by which IAM would grant more" in wider.message
+
+
+def test_a_prefix_that_is_not_known_yet_passes():
+    model = Model(s3_uri=f"s3://my-models/{cdk.Token.as_string({'Ref': 'Prefix'})}/{'p' * ROOM}", shape=SHAPE)
+    assert check_model(model) == []
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +259,71 @@ def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any],
     assert "2.30.2.0" in problem.message
     assert "2.28.0.0" in problem.message
     assert "20260701" in problem.remedy
+
+
+def test_the_provider_asks_for_one_type_and_repairs_it(capacities: Both):
+    properties = capacities.of("AWS::ECS::CapacityProvider", below="Managed")["Properties"]
+    provider = properties["ManagedInstancesProvider"]
+    assert provider["AutoRepairConfiguration"] == {"ActionsStatus": "ENABLED"}
+    template = provider["InstanceLaunchTemplate"]
+    assert template["InstanceRequirements"] == {
+        "AllowedInstanceTypes": ["inf2.xlarge"],
+        "VCpuCount": {"Min": 4},
+        "MemoryMiB": {"Min": 16384},
+    }
+    assert template["StorageConfiguration"] == {"StorageSizeGiB": 80}
+    assert len(template["NetworkConfiguration"]["Subnets"]) == 2
+
+
+def test_it_is_made_in_its_cluster_and_never_associated_again(capacities: Both):
+    """ECS refuses PutClusterCapacityProviders for such a provider."""
+    provider = capacities.of("AWS::ECS::CapacityProvider", below="Managed")["Properties"]
+    assert provider["ClusterName"] == {"Ref": "ManagedCluster"}
+    associated = capacities.of("AWS::ECS::ClusterCapacityProviderAssociations")["Properties"]
+    assert associated["Cluster"] == {"Ref": "OwnCluster"}
+
+
+def test_ecs_may_hand_on_this_one_role(capacities: Both):
+    policy = capacities.of("AWS::IAM::ManagedPolicy", below="ManagedInfrastructure")["Properties"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "iam:PassRole"
+    assert statement["Resource"] == capacities.stack.resolve(capacities.managed.role.role_arn)
+    assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
+
+
+def test_a_container_asks_for_all_devices_and_a_task_for_no_place(capacities: Both):
+    managed: ManagedCapacity = capacities.managed
+    (requirement,) = managed.resource_requirements
+    assert (requirement.type, requirement.value) == ("NeuronDevice", "ALL")
+    assert managed.placement_constraints == []
+    assert (managed.compatibility, capacities.ec2.compatibility) == ("MANAGED_INSTANCES", "EC2")
+
+
+def name_in(stack_name: str, *, construct: str = "Capacity") -> str | None:
+    stack = cdk.Stack(cdk.App(), "Stack", stack_name=stack_name)
+    return capacity_provider_name(Construct(Construct(stack, "Chat"), construct))
+
+
+@pytest.mark.parametrize("stack_name", ["aws-chat", "ecs-services", "ECS-services", "fargate"])
+def test_a_name_is_given_where_the_stacks_would_be_refused(stack_name: str):
+    name = name_in(stack_name)
+    assert name is not None
+    assert re.fullmatch("cp-[A-Za-z0-9_-]{1,252}", name)
+    assert name != name_in(stack_name, construct="Other")
+
+
+def test_elsewhere_cloudformation_names_it_and_may_replace_it():
+    assert name_in("inference-chat") is None
+    assert name_in("chat-on-ecs") is None
+    nested = cdk.NestedStack(cdk.Stack(cdk.App(), "ecs-parent"), "Nested")
+    assert capacity_provider_name(nested) is None, "a name that nobody knows yet"
+
+
+def test_what_is_refused_is_what_ecs_documents():
+    shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
+    assert isinstance(shape, StructureShape)
+    told = str(shape.members["name"].documentation)
+    refused = re.findall("<code>(\\w+)</code>", told.split("can't be prefixed with")[1])
+    assert refused
+    for beginning in refused:
+        assert name_in(f"{beginning}-chat") is not None

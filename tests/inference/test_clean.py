@@ -1,4 +1,4 @@
-"""What a service synthesizes passes every checker that a careful user would run."""
+"""What services, their fronts and their capacity synthesize passes cdk-nag and the other checkers."""
 
 import aws_cdk as cdk
 import pytest
@@ -18,8 +18,34 @@ from llm_fleet import (
 )
 from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.service import Capacity
-from tests.clean import all_findings
-from tests.inference.service.conftest import CERTIFICATE, TOKEN_SECRET, ZONES
+from tests.clean import FINDERS, all_findings, cfn_lint_findings, description_findings, nag_findings, validator_findings
+from tests.inference.capacities import Both, both
+from tests.inference.services import CERTIFICATE, TOKEN_SECRET, ZONES
+
+# The CDK's validator is the engine of cloudformation-validate once more, and takes as long as all others together.
+_READERS = [finder for finder in FINDERS if finder not in (nag_findings, validator_findings)]
+
+
+def test_no_checker_finds_anything_in_fronts(app: cdk.App, all_fronts: cdk.Stack):
+    # cdk-nag comes first, as it must be there before the app is synthesized; the others read what was.
+    assert [found for finder in (nag_findings, *_READERS) for found in finder(app)] == []
+
+
+_NOT_OURS = ("/OwnCluster:", "/ManagedCluster:", "/Logs:")
+
+
+def test_cfn_lint_finds_nothing_in_hosts(capacities: Both):
+    assert cfn_lint_findings(capacities.app) == []
+
+
+def test_ec2_takes_every_description_of_hosts(capacities: Both):
+    assert description_findings(capacities.app) == []
+
+
+def test_cdk_nag_finds_nothing_in_hosts():
+    findings = nag_findings(both().app)
+    assert [found for found in findings if not any(other in found for other in _NOT_OURS)] == []
+    assert findings, "the clusters of this test are plain, and nag tells it"
 
 
 @pytest.fixture
@@ -67,5 +93,5 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack) -> None:
+def test_no_checker_finds_anything_in_a_service(app: cdk.App, everything: cdk.Stack) -> None:
     assert all_findings(app) == []

@@ -25,7 +25,7 @@ from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity
-from tests.inference.service.conftest import ZONES, MakeService
+from tests.inference.services import ZONES, MakeService
 
 SEVENTY = "s3://my-models/Llama-2-70b-hf"
 HUB = "meta-llama/Llama-3.1-8B-Instruct"

@@ -103,6 +103,6 @@ def fronts() -> Fronts:
 
 
 @pytest.fixture
-def everything(stack: cdk.Stack) -> cdk.Stack:
+def all_fronts(stack: cdk.Stack) -> cdk.Stack:
     fronts_in(stack)
     return stack

@@ -1,4 +1,4 @@
-"""Model servers as values, and how their containers are started."""
+"""How servers are started, and which repository their images are pulled from."""
 
 from typing import Any, cast
 
@@ -7,7 +7,7 @@ import pytest
 from llm_fleet.catalog.model_server import own_variables, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.model import CACHE_ENVIRONMENT, CONTAINER_PATH
-from llm_fleet.inference.server import ServerProcess, server_process
+from llm_fleet.inference.server import ServerProcess, repository_arn, server_process
 from llm_fleet.rules.inference.server import check_server
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.model_server import (
@@ -292,3 +292,29 @@ def test_vllm_s_queue_fits_into_the_shared_memory_of_managed_instances() -> None
     pieces, mib = 10, int(process_of(AwsVllmServer(), managed=True).environment["VLLM_MQ_MAX_CHUNK_BYTES_MB"])
     assert pieces * mib < 64
     assert "VLLM_MQ_MAX_CHUNK_BYTES_MB" not in process_of(AwsVllmServer()).environment
+
+
+ECR = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("image", "arn"),
+    [
+        (f"{ECR}/tgi:1.2", "arn:aws:ecr:us-west-2:763104351884:repository/tgi"),
+        (f"{ECR}/team/tgi", "arn:aws:ecr:us-west-2:763104351884:repository/team/tgi"),
+        (f"{ECR}/tgi@sha256:{'0' * 64}", "arn:aws:ecr:us-west-2:763104351884:repository/tgi"),
+        (
+            "111122223333.dkr-ecr.us-gov-west-1.on.aws/tgi:1",
+            "arn:aws:ecr:us-gov-west-1:111122223333:repository/tgi",
+        ),
+        (
+            "111122223333.dkr.ecr-fips.us-east-1.amazonaws.com/tgi:1",
+            "arn:aws:ecr:us-east-1:111122223333:repository/tgi",
+        ),
+        ("public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.13.0", None),
+        ("ghcr.io/huggingface/text-generation-inference:3.3.5-neuron", None),
+        ("${Token[TOKEN.12]}", None),
+    ],
+)
+def test_repository(image: str, arn: str | None):
+    assert repository_arn(image, partition="aws") == arn

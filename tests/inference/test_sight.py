@@ -10,7 +10,7 @@ from llm_fleet.inference.neuron_health import NeuronHealth
 from llm_fleet.inference.scaling import ServiceScaling
 from llm_fleet.spec.service import Scaling, ServiceSpec
 from tests.clean import all_findings
-from tests.inference.scaling.conftest import METRICS, SPEC, Find, watch
+from tests.inference.watched import METRICS, SPEC, Find, watch
 
 
 def only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,1 +1,0 @@
-"""Inference services in the fleet file."""
