@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -122,10 +123,18 @@ class LocalAws:
             if resource["level"] == "recorded"
         ]
 
-    def events(self, stack: str, region: str | None = None) -> list[dict[str, Any]]:
-        """Return a stack's events, oldest first, by name or (deleted ones too) by id."""
-        pages = self.client("cloudformation", region).get_paginator("describe_stack_events")
-        return [event for page in pages.paginate(StackName=stack) for event in page["StackEvents"]][::-1]
+    def events(self, stack: str, region: str | None = None, *, after: str = "") -> list[dict[str, Any]]:
+        """Return a stack's events, oldest first, by name or (deleted ones too) by id.
+
+        `after`: only those that came after the event of this id. Default: all.
+        """
+        pages = self.client("cloudformation", region).get_paginator("describe_stack_events").paginate(StackName=stack)
+        newest_first = (event for page in pages for event in page["StackEvents"])
+        return list(takewhile(lambda event: event["EventId"] != after, newest_first))[::-1]
+
+    def last_event(self, stack: str) -> str:
+        """Return the id of the newest event of a stack, by name."""
+        return self.client("cloudformation").describe_stack_events(StackName=stack)["StackEvents"][0]["EventId"]
 
     def invoke(
         self, function_name: str, event: Mapping[str, Any], *, judged: bool = True, region: str | None = None

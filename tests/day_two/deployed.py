@@ -59,9 +59,9 @@ class DeployedFleet:
     def deploy(self, assembly: Path) -> Done:
         """Do what `cdk deploy --all` does."""
         before, data, nodes = self._resources(), self._data(), self._nodes()
-        events = {stack: len(self._aws.events(stack)) for stack in {stack for stack, _ in before}}
+        events = {stack: self._aws.last_event(stack) for stack in {stack for stack, _ in before}}
         report = self._aws.deploy(assembly)
-        after, new = self._resources(), {stack: self._aws.events(stack)[count:] for stack, count in events.items()}
+        after, new = self._resources(), {stack: self._aws.events(stack, after=last) for stack, last in events.items()}
         touched = {
             (stack, event["LogicalResourceId"])
             for stack, those in new.items()

@@ -36,9 +36,9 @@ class Life:
 
     def deploy(self, name: str, old: str, new: str) -> tuple[StackReport, set[str]]:
         """Deploy the example with a change; return the service's stack, and which of its resources were touched."""
-        seen = {event["EventId"] for event in self.aws.events(STACK)}
+        last = self.aws.last_event(STACK)
         report = self.aws.deploy(synthesize(self.folder / name, self.file(name, old, new)))
-        events = [event for event in self.aws.events(STACK) if event["EventId"] not in seen]
+        events = self.aws.events(STACK, after=last)
         touched = {
             event["LogicalResourceId"] for event in events if event["ResourceType"] != "AWS::CloudFormation::Stack"
         }

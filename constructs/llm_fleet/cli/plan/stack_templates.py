@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -24,7 +25,7 @@ _SNAPSHOT_BY_DEFAULT = ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance")
 """Types whose DeletionPolicy is Snapshot where the template says nothing; of an instance, outside a cluster."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class StackTemplate:
     """The template of one stack."""
 
@@ -46,7 +47,7 @@ class StackTemplate:
         ]
         return {name: value for name, value in offered if isinstance(name, str)}
 
-    @property
+    @cached_property
     def imports(self) -> frozenset[str]:
         """The export names of the values that it takes from other stacks."""
         parts = values_in([self.resources, self.outputs])
