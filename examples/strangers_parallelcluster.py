@@ -16,6 +16,7 @@ from llm_fleet import (
     NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
+    ParallelClusterSpec,
     Queue,
 )
 
@@ -35,12 +36,14 @@ class ResearchStack(cdk.Stack):
         cluster = ParallelCluster(
             self,
             "Train",
+            ParallelClusterSpec(
+                head_node=HeadNode(instance_type="m5.2xlarge"),
+                queues=[Queue.trainium("trn1", max_count=4), Queue.gpu("p5", instance_type="p5.48xlarge", max_count=2)],
+                login_pools=[LoginPool(name="login", instance_type="m5.large")],
+            ),
             network=network,
             lustre=lustre,
             open_zfs=home,
-            head_node=HeadNode(instance_type="m5.2xlarge"),
-            queues=[Queue.trainium("trn1", max_count=4), Queue.gpu("p5", instance_type="p5.48xlarge", max_count=2)],
-            login_pools=[LoginPool(name="login", instance_type="m5.large")],
         )
         cluster.grants.ssm_session(engineers)
         # --- the end of them ---

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.front import Front as Front
     from llm_fleet.spec.front import Jwt as Jwt
     from llm_fleet.spec.front import JwtClaim as JwtClaim
+    from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec as HyperPodClusterSpec
     from llm_fleet.spec.instance_group import AutoPatch as AutoPatch
     from llm_fleet.spec.instance_group import BatchSize as BatchSize
     from llm_fleet.spec.instance_group import InstanceGroup as InstanceGroup
@@ -123,7 +124,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.open_zfs import ExistingOpenZfs as ExistingOpenZfs
     from llm_fleet.spec.open_zfs import OpenZfsSpec as OpenZfsSpec
     from llm_fleet.spec.open_zfs import OpenZfsVolumeSpec as OpenZfsVolumeSpec
-    from llm_fleet.spec.parallelcluster import SharedStorage as SharedStorage
+    from llm_fleet.spec.parallelcluster import ParallelClusterSpec as ParallelClusterSpec
     from llm_fleet.spec.parallelcluster import SlurmSettings as SlurmSettings
     from llm_fleet.spec.parallelcluster_nodes import Dcv as Dcv
     from llm_fleet.spec.parallelcluster_nodes import HeadNode as HeadNode
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.parallelcluster_queue import ComputeResource as ComputeResource
     from llm_fleet.spec.parallelcluster_queue import PlacementGroup as PlacementGroup
     from llm_fleet.spec.parallelcluster_queue import Queue as Queue
+    from llm_fleet.spec.parallelcluster_storage import SharedStorage as SharedStorage
     from llm_fleet.spec.people import ClusterUser as ClusterUser
     from llm_fleet.spec.people import SlurmAccount as SlurmAccount
     from llm_fleet.spec.served_model import Model as Model
@@ -281,7 +283,8 @@ _HOMES = {
     "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
-    "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),
+    "spec.parallelcluster": ("ParallelClusterSpec", "SlurmSettings"),
+    "spec.parallelcluster_storage": ("SharedStorage",),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
     "spec.people": ("ClusterUser", "SlurmAccount"),

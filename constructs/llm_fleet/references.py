@@ -39,11 +39,6 @@ def role_of(scope: Construct, id: str, arn: str | None) -> iam.IRole | None:
     return iam.Role.from_role_arn(scope, id, arn, mutable=False) if arn else None
 
 
-def policy_of(scope: Construct, id: str, arn: str | None) -> iam.IManagedPolicy | None:
-    """Return the managed policy of that ARN."""
-    return iam.ManagedPolicy.from_managed_policy_arn(scope, id, arn) if arn else None
-
-
 def subnet_of(scope: Construct, id: str, subnet_id: str) -> ec2.ISubnet:
     """Return the subnet of that id, of which nothing else is known."""
     subnet = ec2.Subnet.from_subnet_id(scope, id, subnet_id)

@@ -14,8 +14,8 @@ from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
-from llm_fleet.references import policy_of
-from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
@@ -57,26 +57,13 @@ class ParallelClusterStack(FleetStack):
         self.cluster = ParallelCluster(
             self,
             "Cluster",
+            config.narrowed(ParallelClusterSpec, shared_storage=(*_volumes(mounts, storage), *config.shared_storage)),
             fleet_name=fleet_name,
-            cluster_name=config.cluster_name,
             network=here,
-            availability_zone_id=config.availability_zone_id,
-            head_node=config.head_node,
-            queues=list(config.queues.values()),
-            login_pools=list(config.login_pools.values()),
-            shared_storage=[
-                *_volumes(mounts, storage),
-                *config.shared_storage.values(),
-            ],
             lustre=storage.lustre,
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
-            version=config.version,
-            os=config.os,
-            image_id=config.image_id,
-            scheduler=config.scheduler,
-            slurm=config.slurm,
             accounting=parallelcluster_accounting(
                 self, config.accounting, database=database, group=storage.shared_security_group
             ),
@@ -91,15 +78,7 @@ class ParallelClusterStack(FleetStack):
             metrics=metrics,
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
-            permissions_boundary=policy_of(self, "Boundary", config.permissions_boundary_arn),
-            iam_resource_prefix=config.iam_resource_prefix,
-            tags=config.tags,
-            log_retention_days=config.log_retention_days,
-            detailed_monitoring=config.detailed_monitoring,
-            overrides=config.overrides,
             deployed=_deployed(config),
-            immutable_changes=config.immutable_changes,
-            fleet_is_stopped=config.fleet_is_stopped,
             removal_policy=REMOVAL[config.removal],
         )
         """The cluster."""

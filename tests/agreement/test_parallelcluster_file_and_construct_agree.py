@@ -30,6 +30,7 @@ from llm_fleet import (
     NodeScripts,
     OpenZfsFileSystem,
     ParallelCluster,
+    ParallelClusterSpec,
     PlacementGroup,
     Queue,
     RootVolume,
@@ -43,6 +44,7 @@ from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from local.parallelcluster.client import Oracle
 from tests.config.good_parallelcluster import edited
+from tests.made_clusters import parallel_cluster
 from tools.synth_environment import cdk_context
 
 HERE = Path(__file__).parent
@@ -69,7 +71,7 @@ def cluster(make_queues: Callable[[], Sequence[Queue]] = lambda: [trn1()], **opt
             NetworkSpec(availability_zone_ids=[ZONE], compute_cidr=options.pop("compute_cidr", "10.1.0.0/24")),
         )
         given: dict[str, Any] = {"head_node": HEAD, "cluster_name": "pc"} | options
-        return ParallelCluster(stack, "Pc", network=network, queues=make_queues(), **given)
+        return parallel_cluster(stack, "Pc", network=network, queues=make_queues(), **given)
 
     return make
 
@@ -102,20 +104,26 @@ def stored(code: str, line: str, **options: Any) -> Bad:
 
 def closed(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE], internet=InternetAccess.NONE))
-    ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()])
+    ParallelCluster(stack, "Pc", ParallelClusterSpec(head_node=HEAD, queues=[trn1()]), network=network)
 
 
 def below_fsx(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
     apps = SharedStorage.managed_ebs("data", mount_dir="/fsx/apps", size_gib=200)
-    ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], lustre=lustre, shared_storage=[apps])
+    ParallelCluster(
+        stack,
+        "Pc",
+        ParallelClusterSpec(head_node=HEAD, queues=[trn1()], shared_storage=[apps]),
+        network=network,
+        lustre=lustre,
+    )
 
 
 def home_without_volume(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef0"))
-    ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], open_zfs=home)
+    ParallelCluster(stack, "Pc", ParallelClusterSpec(head_node=HEAD, queues=[trn1()]), network=network, open_zfs=home)
 
 
 def fleet_lustre(stack: cdk.Stack) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.config.check_parallelcluster import shape_of
+from llm_fleet.config.check_parallelcluster import placed_parallelcluster
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config import good_fleet
@@ -27,7 +27,7 @@ def test_every_parallelcluster_mounts_them():
     home = fleet.storage.home
     assert home is not None
     assert {name: volume.quota_gib for name, volume in home.volumes.items()} == {"apps": 512, "tools": None}
-    shape = shape_of(fleet, fleet.parallelclusters["pc"])
+    shape = placed_parallelcluster(fleet, fleet.parallelclusters["pc"])
     mounts = {each.name: (each.kind.value, each.mount_dir) for each in shape.shared_storage}
     assert mounts == {
         "home": ("FsxOpenZfs", "/home"),

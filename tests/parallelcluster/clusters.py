@@ -8,11 +8,11 @@ from aws_cdk import aws_ec2 as ec2
 
 from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
 from llm_fleet.parallelcluster.render_configuration import NodePolicies
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType, InternalStorage
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 SUBNET = "subnet-0123456789abcdef0"
 OTHER_SUBNET = "subnet-0123456789abcdef1"
@@ -41,7 +41,7 @@ def group() -> ec2.ISecurityGroup:
     return ec2.SecurityGroup.from_security_group_id(cdk.Stack(), "Group", GROUP)
 
 
-def cluster(*queues: Queue, **attributes: Any) -> ClusterShape:
+def cluster(*queues: Queue, **attributes: Any) -> PlacedParallelCluster:
     """A cluster of `queues` with nothing that is not needed."""
     defaults: dict[str, Any] = {
         "cluster_name": "train",
@@ -60,10 +60,10 @@ def cluster(*queues: Queue, **attributes: Any) -> ClusterShape:
         "tags": {},
         "overrides": {},
     }
-    return ClusterShape(queues=queues, **{**defaults, **attributes})
+    return PlacedParallelCluster(queues=queues, **{**defaults, **attributes})
 
 
-def cluster_of_everything(**attributes: Any) -> ClusterShape:
+def cluster_of_everything(**attributes: Any) -> PlacedParallelCluster:
     """A cluster in which every attribute is set that can be together."""
     volume = RootVolume(size_gib=200, volume_type="gp3", iops=4000, throughput_mib_s=250, encrypted=True)
     resource = ComputeResource(

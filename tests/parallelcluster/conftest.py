@@ -9,6 +9,7 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import ExistingNetworkSpec, FleetNetwork, HeadNode, ParallelCluster, Queue
 from llm_fleet.network.network import Network
+from tests.made_clusters import parallel_cluster
 
 ZONE = "usw2-az4"
 OTHER_ZONE = "usw2-az1"
@@ -39,7 +40,7 @@ def make(stack: cdk.Stack, network: Network) -> Make:
             "head_node": HeadNode(instance_type="m5.2xlarge"),
             "queues": [Queue.trainium("trn1", max_count=4)],
         }
-        return ParallelCluster(stack, id, **{**defaults, **options})
+        return parallel_cluster(stack, id, **{**defaults, **options})
 
     return make_cluster
 

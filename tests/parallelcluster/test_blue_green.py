@@ -20,12 +20,12 @@ from llm_fleet import (
     LustreFileSystem,
     LustreSpec,
     NetworkSpec,
-    ParallelCluster,
     ParallelClusterVersion,
     Queue,
     SharedStorage,
 )
 from tests.conftest import ENVIRONMENT
+from tests.made_clusters import parallel_cluster
 from tools.synth_environment import cdk_context
 
 Build = Callable[..., cdk.Stack]
@@ -58,7 +58,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             "head_node": HeadNode(instance_type="m5.2xlarge"),
             "queues": [Queue.trainium("trn1", max_count=4)],
         }
-        ParallelCluster(stack, "Train", **{**defaults, **options})
+        parallel_cluster(stack, "Train", **{**defaults, **options})
         return stack
 
     return build

@@ -18,12 +18,14 @@ from llm_fleet import (
     NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
+    ParallelClusterSpec,
     Queue,
     SharedStorage,
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from tests.conftest import ENVIRONMENT
+from tests.made_clusters import parallel_cluster
 from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS
 from tools.synth_environment import cdk_context
 
@@ -37,10 +39,12 @@ def test_the_cluster_names_the_volume_and_so_goes_before_it():
     ParallelCluster(
         stack,
         "Cluster",
+        ParallelClusterSpec(
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[Queue.trainium("trn1", max_count=4)],
+            shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=apps)],
+        ),
         network=network,
-        head_node=HeadNode(instance_type="m5.2xlarge"),
-        queues=[Queue.trainium("trn1", max_count=4)],
-        shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=apps)],
         scripts=None,
     )
     (cluster,) = Template.from_stack(stack).find_resources("Custom::PclusterCluster").values()
@@ -88,13 +92,15 @@ def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration
     cluster = ParallelCluster(
         cdk.Stack(app, "Train", env=ENVIRONMENT),
         "Cluster",
+        ParallelClusterSpec(
+            shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=home.add_volume("apps"))],
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[Queue.trainium("trn1", max_count=max_count)],
+        ),
         network=network,
         lustre=LustreFileSystem(lasting, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network),
         open_zfs=home,
-        shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=home.add_volume("apps"))],
         read_buckets=[s3.Bucket(lasting, "Data")],
-        head_node=HeadNode(instance_type="m5.2xlarge"),
-        queues=[Queue.trainium("trn1", max_count=max_count)],
         deployed=deployed,
     )
     assert cluster.cluster_name
@@ -125,10 +131,11 @@ def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
         ParallelCluster(
             stack,
             name,
+            ParallelClusterSpec(
+                head_node=HeadNode(instance_type="m5.2xlarge"), queues=[Queue.trainium("trn1", max_count=4)]
+            ),
             network=network,
             lustre=lustre,
-            head_node=HeadNode(instance_type="m5.2xlarge"),
-            queues=[Queue.trainium("trn1", max_count=4)],
         ).cluster_name
         for name in ("One", "Two")
     }
@@ -147,7 +154,7 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
         head = HeadNode(instance_type="m5.2xlarge")
         queues = [Queue.trainium("trn1", max_count=4)]
         defaults: dict[str, Any] = {"cluster_name": "train", "network": network, "head_node": head, "queues": queues}
-        return ParallelCluster(stack, id, **{**defaults, **options}).cluster_name
+        return parallel_cluster(stack, id, **{**defaults, **options}).cluster_name
 
     one, other = (cdk.Stack(app, id, env=ENVIRONMENT) for id in ("One", "Other"))
     name = make("Train", one)

@@ -29,7 +29,6 @@ from llm_fleet import (
     NodeScripts,
     OpenZfsFileSystem,
     OwnStep,
-    ParallelCluster,
     Queue,
     S3Mount,
     SharedStorage,
@@ -39,6 +38,7 @@ from llm_fleet.lifecycle.script_folder import default_folder
 from local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
 from tests.hyperpod.told import told_manifest
+from tests.made_clusters import parallel_cluster
 from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS, Make
 from tests.parallelcluster.deployed import configuration_of
 from tests.parallelcluster.test_node_rights import documents, ids
@@ -203,7 +203,7 @@ def deploy(tmp_path_factory: pytest.TempPathFactory) -> Deploy:
             "Network",
             ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
         )
-        ParallelCluster(
+        parallel_cluster(
             stack,
             "Train",
             network=network,

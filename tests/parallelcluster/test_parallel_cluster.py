@@ -31,6 +31,7 @@ from llm_fleet import (
     NodeScripts,
     OpenZfsFileSystem,
     ParallelCluster,
+    ParallelClusterSpec,
     Queue,
     SlurmSettings,
 )
@@ -86,9 +87,11 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
         cluster = ParallelCluster(
             stack,
             "AnEndlessConstructIdThatNobodyWouldWriteButSomeGeneratorMight",
+            ParallelClusterSpec(
+                head_node=HeadNode(instance_type="m5.2xlarge"),
+                queues=[Queue(name=queue, resources=[ComputeResource(name="n", instance_types=["c5.large"])])],
+            ),
             network=network,
-            head_node=HeadNode(instance_type="m5.2xlarge"),
-            queues=[Queue(name=queue, resources=[ComputeResource(name="n", instance_types=["c5.large"])])],
             scripts=None,
         )
         names.append(cluster.cluster_name)
@@ -343,9 +346,10 @@ def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App):
     cluster = ParallelCluster(
         anywhere,
         "Train",
+        ParallelClusterSpec(
+            head_node=HeadNode(instance_type="m5.2xlarge"), queues=[Queue.trainium("trn1", max_count=4)]
+        ),
         network=network,
-        head_node=HeadNode(instance_type="m5.2xlarge"),
-        queues=[Queue.trainium("trn1", max_count=4)],
     )
     (made,) = Template.from_stack(anywhere).find_resources("Custom::PclusterCluster").values()
     assert made["Properties"]["ClusterConfiguration"]["Region"] == {"Ref": "AWS::Region"}

@@ -11,9 +11,10 @@ from llm_fleet.catalog.parallelcluster_schema import schema_at
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (
     GROUP,

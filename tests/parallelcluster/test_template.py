@@ -33,6 +33,7 @@ from llm_fleet import (
     NetworkSpec,
     OpenZfsFileSystem,
     ParallelCluster,
+    ParallelClusterSpec,
     Queue,
     S3Mount,
     SharedStorage,
@@ -81,27 +82,29 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     cluster = ParallelCluster(
         stack,
         "Train",
+        ParallelClusterSpec(
+            shared_storage=[
+                SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=200, settings={"KmsKeyId": key.key_arn}),
+                SharedStorage.managed_lustre("corpus", mount_dir="/corpus", capacity_gib=1200, settings=LINKED),
+            ],
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[
+                Queue.trainium("trn1", max_count=4),
+                Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=4, availability_zone_id="usw2-az1"),
+            ],
+            login_pools=[LoginPool(name="login", instance_type="m5.large")],
+            permissions_boundary=iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "research-boundary"),
+            tags={"team": "llm"},
+        ),
         network=network,
         lustre=LustreFileSystem(
             stack, "Fsx", LustreSpec(storage_capacity_gib=4800, metadata_iops=12000), network=network
         ),
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
-        shared_storage=[
-            SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=200, settings={"KmsKeyId": key.key_arn}),
-            SharedStorage.managed_lustre("corpus", mount_dir="/corpus", capacity_gib=1200, settings=LINKED),
-        ],
-        head_node=HeadNode(instance_type="m5.2xlarge"),
-        queues=[
-            Queue.trainium("trn1", max_count=4),
-            Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=4, availability_zone_id="usw2-az1"),
-        ],
-        login_pools=[LoginPool(name="login", instance_type="m5.large")],
         accounting=Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=munge),
         users=[ClusterUser(name="ada", uid=2001)],
         s3_mounts=[S3Mount(bucket=data, mount_path="/s3/data", prefix="tokenized", groups=["trn1"])],
         write_buckets=[data],
-        permissions_boundary=iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "research-boundary"),
-        tags={"team": "llm"},
     )
     cluster.add_outputs()
     return stack

@@ -27,6 +27,7 @@ from llm_fleet import (
     NetworkSpec,
     NodeManifest,
     ParallelCluster,
+    ParallelClusterSpec,
     SessionDocument,
     SlurmAccount,
 )
@@ -102,9 +103,11 @@ def made() -> Made:
     batch = ParallelCluster(
         stack,
         "Batch",
+        ParallelClusterSpec(
+            head_node=HeadNode(instance_type="m5.xlarge"),
+            queues=[Queue.cpu("cpu", instance_type="c6i.8xlarge", max_count=2)],
+        ),
         network=network,
-        head_node=HeadNode(instance_type="m5.xlarge"),
-        queues=[Queue.cpu("cpu", instance_type="c6i.8xlarge", max_count=2)],
         lustre=lustre,
         users=[ADA],
         slurm_accounts=ACCOUNTS,

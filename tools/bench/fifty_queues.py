@@ -8,17 +8,16 @@ import os
 import aws_cdk as cdk
 
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 MANY = 50
 
 
-def many_queues() -> ClusterShape:
+def many_queues() -> PlacedParallelCluster:
     """Return a cluster of many queues, each of as many compute resources."""
     queues = [
         Queue(
@@ -32,23 +31,13 @@ def many_queues() -> ClusterShape:
         )
         for number in range(MANY)
     ]
-    return ClusterShape(
+    return PlacedParallelCluster(
         cluster_name="train",
         region="us-west-2",
         version="3.16.1",
         os="alinux2023",
-        image_id=None,
-        scheduler="slurm",
         head_node=HeadNode(instance_type="m5.8xlarge"),
         queues=queues,
-        login_pools=(),
-        shared_storage=(),
-        slurm=SlurmSettings(),
-        accounting=None,
-        detailed_monitoring=False,
-        log_retention_days=180,
-        tags={},
-        overrides={},
     )
 
 

@@ -40,7 +40,7 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
     if problem.code is Code.LIFECYCLE_SCRIPT and not _names_script(cluster, problem):
         problem = replace(problem, path=("scripts", "entry_point"))
-    if first == "cluster_name" and cluster.own_name is None:
+    if first == "cluster_name" and "cluster_name" not in cluster.model_fields_set:
         problem = replace(problem, path=("name",))
     return problem.under("clusters", cluster.name)
 

@@ -12,16 +12,16 @@ from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import NodeOfGroup
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.node_network import check_place
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook, StorageKind
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 _MODELS: tuple[type[FleetModel], ...] = (
     Queue,
@@ -63,26 +63,14 @@ _MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
 """For ids that only the deployment knows."""
 
 
-def shape_of(fleet: Fleet, config: ParallelClusterConfig) -> ClusterShape:
-    """Return the cluster of `config` as the rules judge it: queues in the AZs that they stand in, with all storage."""
+def placed_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> PlacedParallelCluster:
+    """Return the cluster of `config` as its rules read it: queues in the AZs that they stand in, with all storage."""
     zone = zone_of_parallelcluster(fleet, config)
-    return ClusterShape(
-        cluster_name=config.cluster_name,
-        scheduler=config.scheduler,
+    return config.narrowed(
+        PlacedParallelCluster,
         region=fleet.region,
-        version=config.version,
-        os=config.os,
-        image_id=config.image_id,
-        head_node=config.head_node,
-        queues=[_placed(queue, zone) for queue in config.queues.values()],
-        login_pools=tuple(config.login_pools.values()),
-        shared_storage=[*_of_fleet(fleet), *config.shared_storage.values()],
-        slurm=config.slurm,
-        accounting=config.accounting,
-        detailed_monitoring=config.detailed_monitoring,
-        log_retention_days=config.log_retention_days,
-        tags=config.tags,  # Those of the fleet are checked where they are written.
-        overrides=config.overrides,
+        queues=tuple(_placed(queue, zone) for queue in config.queues),
+        shared_storage=(*_of_fleet(fleet), *config.shared_storage),
     )
 
 
@@ -129,7 +117,7 @@ def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collectio
     first, *rest = problem.path or ("",)
     if first == "region":
         return problem
-    if first == "shared_storage" and rest and rest[0] not in cluster.shared_storage:
+    if first == "shared_storage" and rest and rest[0] not in [storage.name for storage in cluster.shared_storage]:
         inner = [_OF_FLEET[str(part)] for part in rest[1:2] if part in _OF_FLEET]
         if rest[0] in (FSX, HOME):
             return replace(problem, path=("storage", rest[0], *inner))
@@ -137,14 +125,14 @@ def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collectio
             return replace(problem, path=("storage", HOME, "volumes", rest[0], *inner))
     if first == "queues" and len(rest) > 1:
         problem = replace(problem, path=("queues", rest[0], *_in_queue(rest[1:], cluster, str(rest[0]))))
-    if first == "cluster_name" and cluster.own_name is None:
+    if first == "cluster_name" and "cluster_name" not in cluster.model_fields_set:
         problem = replace(problem, path=("name",))
     return problem.under("clusters", cluster.name)
 
 
 def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -> list[PathPart]:
     """Return the path below a queue: one that says `type` itself has its compute resource's attributes."""
-    queue = cluster.queues.get(name)
+    queue = cluster.queue_of.get(name)
     if queue is None or path[0] != "compute_resources":
         return path
     inner: list[PathPart] = path[2:]
@@ -161,12 +149,12 @@ HEAD_NODE = "HeadNode"
 def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the ParallelClusters of `fleet`, by attribute names."""
     for name, cluster in fleet.parallelclusters.items():
-        shape = shape_of(fleet, cluster)
+        placed = placed_parallelcluster(fleet, cluster)
         volumes = fleet.storage.home.volumes if fleet.storage.home else ()
-        yield from (in_file(problem, cluster, volumes) for problem in check_parallelcluster(shape))
+        yield from (in_file(problem, cluster, volumes) for problem in check_parallelcluster(placed))
         yield from _check_place(fleet)
         yield from _check_volume_of_home(fleet)
-        yield from (problem.under("clusters", name) for problem in _check_own(fleet, cluster, shape))
+        yield from (problem.under("clusters", name) for problem in _check_own(fleet, cluster, placed))
 
 
 def _check_place(fleet: Fleet) -> list[Problem]:
@@ -174,11 +162,11 @@ def _check_place(fleet: Fleet) -> list[Problem]:
     return check_place(has_network=network is not None, internet=network.internet if network is not None else None)
 
 
-def _check_own(fleet: Fleet, config: ParallelClusterConfig, shape: ClusterShape) -> Iterator[Problem]:
+def _check_own(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from _check_zones(config, fleet.region)
     yield from check_iam_prefix(config.iam_resource_prefix, "iam_resource_prefix")
-    for queue in config.queues.values():
+    for queue in config.queues:
         yield from (problem.under("queues", queue.name) for problem in _check_written_once(queue))
     yield from check_bucket_names(config, fleet)
     yield from check_node_setup(
@@ -186,7 +174,7 @@ def _check_own(fleet: Fleet, config: ParallelClusterConfig, shape: ClusterShape)
         config.steps,
         group_names=[group for group, _, _ in _nodes(config)],
         instance_types=_instance_types(config),
-        mount_paths=[storage.mount_dir for storage in shape.shared_storage],
+        mount_paths=[storage.mount_dir for storage in placed.shared_storage],
         nodes=_nodes(config),
     )
 
@@ -194,7 +182,7 @@ def _check_own(fleet: Fleet, config: ParallelClusterConfig, shape: ClusterShape)
 def _check_zones(config: ParallelClusterConfig, region: str) -> Iterator[Problem]:
     if config.availability_zone_id is not None:
         yield from check_az_id(region, config.availability_zone_id)
-    for queue in config.queues.values():
+    for queue in config.queues:
         if queue.availability_zone_id is not None:
             found = check_az_id(region, queue.availability_zone_id)
             yield from (problem.under("queues", queue.name) for problem in found)
@@ -244,14 +232,14 @@ def _nodes(config: ParallelClusterConfig) -> list[NodeOfGroup]:
     hook = ParallelClusterHook.ON_NODE_CONFIGURED.value
     return [
         (HEAD_NODE, NodeType.CONTROLLER, hook),
-        *((name, NodeType.COMPUTE, hook) for name in config.queues),
-        *((f"LoginNodes-{name}", NodeType.LOGIN, hook) for name in config.login_pools),
+        *((queue.name, NodeType.COMPUTE, hook) for queue in config.queues),
+        *((f"LoginNodes-{pool.name}", NodeType.LOGIN, hook) for pool in config.login_pools),
     ]
 
 
 def _instance_types(config: ParallelClusterConfig) -> list[str]:
-    resources = (resource for queue in config.queues.values() for resource in queue.compute_resources)
-    pools = (pool.instance_type for pool in config.login_pools.values())
+    resources = (resource for queue in config.queues for resource in queue.compute_resources)
+    pools = (pool.instance_type for pool in config.login_pools)
     return [config.head_node.instance_type, *(name for each in resources for name in each.types), *pools]
 
 

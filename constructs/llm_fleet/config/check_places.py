@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from llm_fleet.catalog.network import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
-from llm_fleet.config.check_parallelcluster import shape_of, zone_of_parallelcluster
+from llm_fleet.config.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
@@ -84,7 +84,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
                     availability_zone_id=view.zone_of(group),
                 )
     for name, cluster in fleet.parallelclusters.items():
-        shape = shape_of(fleet, cluster)
+        shape = placed_parallelcluster(fleet, cluster)
         yield from address_claims(
             head_node=shape.head_node,
             queues=shape.queues,
@@ -153,7 +153,7 @@ def _parts_of_hyperpod(cluster: HyperPodConfig) -> Iterator[tuple[tuple[PathPart
 
 
 def _parts_of_parallelcluster(cluster: ParallelClusterConfig) -> Iterator[tuple[tuple[PathPart, ...], str]]:
-    for queue in cluster.queues.values():
+    for queue in cluster.queues:
         if queue.availability_zone_id is not None and not queue.subnet_ids:
             yield ("queues", queue.name), queue.availability_zone_id
 

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llm_fleet.config.check_parallelcluster import shape_of
+from llm_fleet.config.check_parallelcluster import placed_parallelcluster
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess, NodeType, StorageKind
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.training_runtime import TrainingRuntime
 
 
@@ -55,7 +55,7 @@ def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterCon
     """Return `cluster` of `fleet` as training asks of it, without having looked into its lock file."""
     if isinstance(cluster, HyperPodConfig):
         return _told(_hyperpod(placed_cluster(fleet, cluster)), fleet, cluster)
-    return _told(_parallelcluster(shape_of(fleet, cluster)), fleet, cluster)
+    return _told(_parallelcluster(placed_parallelcluster(fleet, cluster)), fleet, cluster)
 
 
 def with_lock(place: TrainingPlace, cluster: NodeSetupModel) -> TrainingPlace:
@@ -87,7 +87,7 @@ def _hyperpod(view: PlacedCluster) -> TrainingPlace:
     )
 
 
-def _parallelcluster(shape: ClusterShape) -> TrainingPlace:
+def _parallelcluster(shape: PlacedParallelCluster) -> TrainingPlace:
     queues = [
         TrainingGroup(
             name=queue.name,

@@ -23,7 +23,6 @@ class HyperPodConfig(HyperPodClusterSpec, NodeSetupModel):
     """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
     written_as: ClassVar[Mapping[str, str]] = {
-        "cluster_name": "name",
         "mounts": "groups",
         "lifecycle_source_s3_uri": "scripts",
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -12,15 +12,18 @@ from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.rules.terms import NodeReports
+from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.model import NamedModel
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
+from llm_fleet.spec.values import InFile
 
 
-class NodeSetupModel(NamedModel):
+class NodeSetupModel(ClusterSpec, NamedModel):
     """A cluster of any kind, as far as nodes are set up alike. Its key is its name, unless `name` says otherwise."""
 
-    own_name: str | None = Field(default=None, alias="name")
+    # Pyright does not see that models are frozen, where an attribute may have a narrower type. Its key is the default.
+    cluster_name: Annotated[str, InFile(str | None), Field(alias="name")] = ""  # pyright: ignore[reportIncompatibleVariableOverride]
     """The cluster's name. Default: its key in this file."""
     users: Mapping[str, ClusterUser] = {}
     """People by login name, with the same ids on every node. Default: the image's own user."""
@@ -50,10 +53,6 @@ class NodeSetupModel(NamedModel):
     """Buckets that nodes may read and write, named likewise. Default: none."""
     removal: Removal = Removal.DESTROY
     """What becomes of the cluster when its stack is deleted. Default: it goes; the data is in the file system."""
-    availability_zone_id: str | None = Field(default=None, alias="az")
-    """AZ id of its compute subnet. Default: that of the fleet's `fsx`, else the network's first."""
-    tags: Mapping[str, str] = {}
-    """Tags of the cluster, next to those of the fleet. Default: none."""
     kind: Literal["hyperpod", "parallelcluster"]
     """What runs the cluster. Each kind has its own word."""
 
@@ -81,7 +80,9 @@ class NodeSetupModel(NamedModel):
         if self.asked_directory is not None:
             self.asked_directory.stand_in(directory)
 
-    @property
-    def cluster_name(self) -> str:
-        """The name that AWS knows it by."""
-        return self.own_name or self.name
+    def called(self, name: str) -> None:
+        """Take `name`, which AWS knows it by unless `name` was written."""
+        super().called(name)
+        if not self.cluster_name:
+            object.__setattr__(self, "cluster_name", name)
+            self.model_fields_set.discard("cluster_name")

@@ -6,19 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr
 
-from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, gone
+from llm_fleet.catalog.parallelcluster import gone
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.config.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.steps import StepsModel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import ImmutableChanges
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
-from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
-from llm_fleet.spec.parallelcluster_queue import Queue
-from llm_fleet.spec.values import Days, PolicyArn, SecretArn, SecurityGroupId
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec
+from llm_fleet.spec.values import SecretArn, SecurityGroupId
 
 
 class SlurmAccountingConfig(FleetModel):
@@ -90,17 +87,12 @@ AnySlurmAccounting = Annotated[SlurmAccountingConfig, BeforeValidator(FleetSlurm
 """Accounting of the user's, or the word for the fleet's own database."""
 
 
-class StepsConfig(StepsModel):
-    """Which steps nodes take when they start. Default: those that llm-fleet ships."""
-
-
 _IMPORT = "`llm-fleet import` turns a whole ParallelCluster configuration into a fleet file"
 
 
-class ParallelClusterConfig(NodeSetupModel):
+class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel):
     """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
-    written_as: ClassVar[Mapping[str, str]] = {"cluster_name": "name"}
     other_words: ClassVar[Mapping[str, str]] = {
         "HeadNode": "write `head`",
         "head_node": "write `head`",
@@ -122,50 +114,16 @@ class ParallelClusterConfig(NodeSetupModel):
     # Pyright does not see that models are frozen, where an attribute may have a narrower type.
     kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
-    head_node: HeadNode = Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])
-    """The head node, which runs Slurm's daemons."""
-    queues: Mapping[str, Queue] = Field(examples=[{}, "{trn1: {type: trn1.32xlarge, max: 4}}"])
-    """Its queues, by name."""
-    login_pools: Mapping[str, LoginPool] = Field(default={}, alias="login")
-    """Its pools of login nodes, by name. Default: none; people log in to the head node."""
-    scheduler: str = "slurm"
-    """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
-    version: str = DEFAULT_VERSION
-    """The version of ParallelCluster, in quotes. Another one is another cluster. Default: `"3.16.1"`."""
-    os: str = str(Os.ALINUX2023)
-    """The operating system of its nodes. Default: `alinux2023`."""
-    image_id: str | None = Field(default=None, alias="image")
-    """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
-    shared_storage: Mapping[str, SharedStorage] = Field(default={}, alias="storage")
-    """File systems beside the fleet's `fsx` and `home`, which all nodes mount anyhow. Default: none."""
-    slurm: SlurmSettings = SlurmSettings()
-    """Settings of Slurm, and of how nodes come and go."""
     accounting: AnySlurmAccounting | None = Field(
         default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
     )
     """Where Slurm's accounting is kept: `slurm_database`, the fleet's, another, or a slurmdbd. Default: none."""
-    steps: StepsConfig = Field(default_factory=StepsConfig, alias="scripts")
+    steps: StepsModel = Field(default_factory=StepsModel, alias="scripts")
     """Which steps nodes take when they start. Default: those that llm-fleet ships."""
-    permissions_boundary_arn: PolicyArn | None = Field(default=None, alias="permissions_boundary")
-    """ARN of the managed policy that bounds all roles that ParallelCluster makes. Default: none."""
-    iam_resource_prefix: str | None = Field(default=None, alias="iam_prefix")
-    """What the names of those roles begin with, or a path below `/parallelcluster/`. Default: as ParallelCluster's."""
-    detailed_monitoring: bool = False
-    """Whether CloudWatch has metrics of the nodes for each minute. Default: no; for each five minutes."""
-    log_retention_days: Days = Field(default=180, alias="logs")
-    """How long the nodes' logs are kept, the cluster's end included. Default: `180 days`."""
     deployed: str | None = None
     """A file with what is deployed, from where this file lies, by which each change is judged. Default: none.
 
     It is the stack's template, as `aws cloudformation get-template` gives it, or a ParallelCluster YAML."""
-    immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE
-    """What becomes of a change that the cluster cannot take: `refuse`, or `new-cluster`. Default: `refuse`.
-
-    A new cluster comes up beside the old one, which goes once it stands."""
-    fleet_is_stopped: bool = False
-    """Whether you have stopped the compute fleet, so that changes pass which need that. Default: no."""
-    overrides: Mapping[str, Any] = {}
-    """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
 
     _directory: Path = PrivateAttr(default=Path())
 
@@ -179,12 +137,6 @@ class ParallelClusterConfig(NodeSetupModel):
     def deployed_path(self) -> Path | None:
         """Where `deployed` is, as seen from the process; `None` for none."""
         return None if self.deployed is None else self._directory / self.deployed
-
-    @property
-    def node_count(self) -> int:
-        """How many nodes it has at most."""
-        queued = sum(resource.max_count for queue in self.queues.values() for resource in queue.compute_resources)
-        return 1 + queued + sum(pool.count for pool in self.login_pools.values())
 
 
 _TELLING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})

@@ -29,6 +29,7 @@ from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.references import KEY, SECURITY_GROUP
 from llm_fleet.spec.training_runtime import TrainingRuntime
+from llm_fleet.storage.file_systems import beside_primary
 
 
 def add_node_role(
@@ -171,15 +172,9 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
     if plan.network is not None:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
-    yield from _beside_primary(role)
+    yield from beside_primary(role)
     if plan.accounting_database is not None:
         yield from plan.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
-            yield from _beside_primary(file_system)
-
-
-def _beside_primary(construct: IConstruct) -> Iterator[IDependable]:
-    """Return what belongs to `construct` besides its primary resource: policies of a role, rules of a file system."""
-    primary = construct.node.default_child
-    yield from (child for child in construct.node.children if child is not primary)
+            yield from beside_primary(file_system)

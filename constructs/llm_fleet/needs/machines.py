@@ -8,7 +8,7 @@ from typing import Literal
 from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.config.check_parallelcluster import shape_of, zone_of_parallelcluster
+from llm_fleet.config.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
@@ -172,7 +172,7 @@ def _capacity_of_group(group: InstanceGroup) -> tuple[CapacitySource, str | None
 
 
 def _of_parallelcluster(name: str, fleet: Fleet, config: ParallelClusterConfig) -> Iterator[Machines]:
-    cluster, zones = shape_of(fleet, config), _zones(zone_of_parallelcluster(fleet, config))
+    cluster, zones = placed_parallelcluster(fleet, config), _zones(zone_of_parallelcluster(fleet, config))
     head = cluster.head_node
     yield Machines(
         owner=f"{name}/head",

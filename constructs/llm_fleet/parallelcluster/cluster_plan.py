@@ -33,7 +33,6 @@ from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_setup import NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values
 from llm_fleet.rules.parallelcluster.node_network import address_claims, check_place
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
@@ -44,10 +43,10 @@ from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
-from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
-from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.people import SlurmAccount
+from llm_fleet.spec.references import POLICY
 from llm_fleet.storage.file_systems import MountableLustre
 
 _SECTION = "DirectoryService"
@@ -59,6 +58,18 @@ def directory_overrides(overrides: Mapping[str, Any], directory: Directory | Non
     if directory is None or _SECTION in overrides:
         return dict(overrides)
     return {**overrides, _SECTION: directory_section(directory)}
+
+
+def iam_overrides(spec: ParallelClusterSpec) -> dict[str, Any]:
+    """Return the overrides of `spec` with the section `Iam` for its roles; what the user has there stays."""
+    section: dict[str, Any] = {}
+    if spec.permissions_boundary is not None:
+        section["PermissionsBoundary"] = POLICY.name_of(spec.permissions_boundary)
+    if spec.iam_resource_prefix is not None:
+        section["ResourcePrefix"] = spec.iam_resource_prefix
+    if not section:
+        return dict(spec.overrides)
+    return {**spec.overrides, "Iam": {**spec.overrides.get("Iam", {}), **section}}
 
 
 def tells_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
@@ -96,7 +107,7 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
     return slurm.model_copy(update={"custom_settings": (*slurm.custom_settings, *lines)})
 
 
-def check_training_of(shape: ClusterShape, setup: NodeSetup) -> list[Problem]:
+def check_training_of(shape: PlacedParallelCluster, setup: NodeSetup) -> list[Problem]:
     """Return what is wrong with the training runtime of `setup` in a cluster like `shape`, by its parameters."""
     if setup.training is None:
         return []
@@ -115,7 +126,7 @@ def check_training_of(shape: ClusterShape, setup: NodeSetup) -> list[Problem]:
     return [problem.under("training") for problem in check_training(setup.training, place)]
 
 
-def further_shared_folders(shape: ClusterShape, mounts: FleetMounts) -> list[SharedFolder]:
+def further_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
     """Return the file systems of the cluster besides those of the fleet: ParallelCluster mounts each on every node."""
     of_fleet = {mount.mount_path for mount in mounts.node_mounts()}
     return [_shared(each) for each in shape.shared_storage if each.mount_dir not in of_fleet]
@@ -129,12 +140,12 @@ def _shared(storage: SharedStorage) -> SharedFolder:
 _OF_SCRIPTS = ("skip_steps", "own_steps")
 
 
-def cluster_problems(shape: ClusterShape, scripts: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
+def cluster_problems(shape: PlacedParallelCluster, scripts: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
     """Return everything that is wrong with `shape` and with what its nodes are told."""
     return [*check_parallelcluster(shape), *_node_problems(shape, scripts, setup)]
 
 
-def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
+def _node_problems(shape: PlacedParallelCluster, given: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
     scripts = given or NodeScripts()
     groups = node_groups(shape)
     settings = NodeSettings(
@@ -161,7 +172,7 @@ def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSe
     return [problem.under("scripts") if problem.path[0] in _OF_SCRIPTS else problem for problem in found]
 
 
-def _people(shape: ClusterShape, setup: NodeSetup) -> Iterator[Problem]:
+def _people(shape: PlacedParallelCluster, setup: NodeSetup) -> Iterator[Problem]:
     if setup.slurm_accounts:
         yield from check_parallelcluster_enforces(shape.slurm.custom_settings, shape.slurm.custom_settings_file)
     if tells_directory_twice(shape.overrides, setup.directory):
@@ -188,7 +199,7 @@ it leaves 24 characters to the names of queue, compute resource and node."""
 class ClusterPlan:
     """A checked cluster, and the neighbours that it will be tied to."""
 
-    shape: ClusterShape
+    shape: PlacedParallelCluster
     accounting: Accounting | None
     fleet_name: str
     network: Network
@@ -201,56 +212,37 @@ class ClusterPlan:
         cls,
         scope: Construct,
         *,
+        spec: ParallelClusterSpec,
         network: Network,
-        head_node: HeadNode,
-        queues: Sequence[Queue],
-        login_pools: Sequence[LoginPool],
-        shared_storage: Sequence[SharedStorage],
         mounts: FleetMounts,
-        availability_zone_id: str | None,
-        cluster_name: str | None,
         fleet_name: str | None,
-        version: str,
-        os: str,
-        scheduler: str,
-        image_id: str | None,
-        slurm: SlurmSettings,
         accounting: Accounting | None,
         scripts: NodeScripts | None,
         setup: NodeSetup,
-        tags: Mapping[str, str],
-        log_retention_days: int,
-        detailed_monitoring: bool,
-        overrides: Mapping[str, Any],
-        iam_resource_prefix: str | None,
     ) -> "ClusterPlan":
         """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
-        name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
-        zone = availability_zone_id or _zone(network, mounts.lustre)
+        name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
+        zone = spec.availability_zone_id or _zone(network, mounts.lustre)
         subnet, problems = _subnet(network, zone)
-        resolved, found = resolve_queues(queues, network, zone=zone)
+        queues, found = resolve_queues(spec.queues, network, zone=zone)
         problems += found
         of_fleet, found = mounts.shared_storage()
         problems += found
-        shape = ClusterShape(
+        shape = spec.narrowed(
+            PlacedParallelCluster,
             cluster_name=name,
             region=cdk.Stack.of(scope).region,
-            version=version,
-            os=os,
-            scheduler=scheduler,
-            image_id=image_id,
-            head_node=resolve_head_node(head_node, network, subnet),
-            queues=resolved,
-            login_pools=[resolve_pool(pool, network, head_node.subnet or subnet) for pool in login_pools],
-            shared_storage=[*of_fleet, *shared_storage],
-            slurm=slurm,
+            head_node=resolve_head_node(spec.head_node, network, subnet),
+            queues=queues,
+            login_pools=tuple(
+                resolve_pool(pool, network, spec.head_node.subnet or subnet) for pool in spec.login_pools
+            ),
+            shared_storage=(*of_fleet, *spec.shared_storage),
+            slurm=with_limits(spec.slurm, setup.slurm_accounts),
             accounting=accounting,
-            detailed_monitoring=detailed_monitoring,
-            log_retention_days=log_retention_days,
-            tags=tags,
-            overrides=overrides,
+            overrides=directory_overrides(iam_overrides(spec), setup.directory),
         )
-        problems += check_prefix_path(iam_resource_prefix, "iam_resource_prefix")
+        problems += check_prefix_path(spec.iam_resource_prefix, "iam_resource_prefix")
         problems += check_place(has_network=True, internet=network.internet)
         problems += cluster_problems(shape, scripts, setup)
         # The schema has its say only on what the rules take: both would tell most mistakes.
@@ -259,9 +251,9 @@ class ClusterPlan:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(
                 address_claims(
-                    head_node=head_node,
-                    queues=resolved,
-                    login_pools=login_pools,
+                    head_node=spec.head_node,
+                    queues=queues,
+                    login_pools=spec.login_pools,
                     owner=scope.node.id,
                     zone=zone,
                     efa_with_address=shape.efa_with_address,
@@ -279,7 +271,7 @@ class ClusterPlan:
         )
 
 
-def _rendered_problems(shape: ClusterShape) -> list[Problem]:
+def _rendered_problems(shape: PlacedParallelCluster) -> list[Problem]:
     configuration = render_configuration(shape)
     return [*check_plain_values(configuration), *check_configuration(configuration)]
 

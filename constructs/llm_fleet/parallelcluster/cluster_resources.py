@@ -7,9 +7,8 @@ from typing import Any, cast
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
-from constructs import Construct, IConstruct, IDependable, IValidation
+from constructs import Construct, IDependable, IValidation
 
 from llm_fleet.iam.statements import NamedPolicy, Place
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
@@ -22,9 +21,10 @@ from llm_fleet.rules.parallelcluster.cluster_names import identity_hash
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike, check_update
 from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_text, plan_update
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.terms import ImmutableChanges
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.references import SECURITY_GROUP
+from llm_fleet.storage.file_systems import beside_primary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +107,7 @@ def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
         yield from plan.accounting.servers
     for file_system in plan.mounts.file_systems:
         if isinstance(file_system, Construct):
-            yield from _beside_primary(file_system)
-
-
-def _beside_primary(construct: IConstruct) -> Iterator[IDependable]:
-    """Return what belongs to `construct` besides its primary resource, e.g. rules of a file system."""
-    primary = construct.node.default_child
-    yield from (child for child in construct.node.children if child is not primary)
+            yield from beside_primary(file_system)
 
 
 _TYPE = "Custom::PclusterCluster"
@@ -213,7 +207,7 @@ def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> Clus
     if accounting is None:
         return plan
     named = accounting.for_cluster(scope, cluster_name=cluster_name)
-    return replace(plan, accounting=named, shape=replace(plan.shape, accounting=named))
+    return replace(plan, accounting=named, shape=plan.shape.model_copy(update={"accounting": named}))
 
 
 _PREFIX = "LlmFleetParallelCluster"
@@ -253,20 +247,6 @@ def _taken(name: str, path: str) -> Problem:
     )
 
 
-def iam_overrides(
-    overrides: Mapping[str, Any], *, boundary: iam.IManagedPolicy | None, resource_prefix: str | None
-) -> dict[str, Any]:
-    """Return `overrides` with the section `Iam` that says so; what the user has there stays."""
-    section: dict[str, Any] = {}
-    if boundary is not None:
-        section["PermissionsBoundary"] = boundary.managed_policy_arn
-    if resource_prefix is not None:
-        section["ResourcePrefix"] = resource_prefix
-    if not section:
-        return dict(overrides)
-    return {**overrides, "Iam": {**overrides.get("Iam", {}), **section}}
-
-
 @jsii.implements(IValidation)
 class UpdateCheck:
     """Compares a cluster with the one deployed last when the app is validated.
@@ -281,18 +261,14 @@ class UpdateCheck:
         deployed: DeployedLike,
         *,
         cluster_name: str,
-        version: str,
-        immutable_changes: ImmutableChanges,
-        fleet_is_stopped: bool,
+        spec: ParallelClusterSpec,
     ) -> None:
         """Compare `configuration`, as it stands in the template of `cluster`, with `deployed`."""
         self._cluster = cluster
         self._configuration = configuration
         self._deployed = deployed
         self._cluster_name = cluster_name
-        self._version = version
-        self._immutable_changes = immutable_changes
-        self._fleet_is_stopped = fleet_is_stopped
+        self._spec = spec
 
     def attach(self) -> None:
         """Have it run with the app's validation."""
@@ -308,9 +284,9 @@ class UpdateCheck:
             configuration,
             self._deployed,
             cluster_name=name,
-            version=self._version,
-            immutable_changes=self._immutable_changes,
-            fleet_is_stopped=self._fleet_is_stopped,
+            version=self._spec.version,
+            immutable_changes=self._spec.immutable_changes,
+            fleet_is_stopped=self._spec.fleet_is_stopped,
         )
         return [str(problem) for problem in problems]
 
@@ -322,8 +298,8 @@ class UpdateCheck:
             self._deployed.configuration,
             configuration,
             version_old=self._deployed.version,
-            version_new=self._version,
-            fleet_is_stopped=self._fleet_is_stopped,
+            version_new=self._spec.version,
+            fleet_is_stopped=self._spec.fleet_is_stopped,
         )
         text = new_cluster_text(plan, known, name) if is_new else plan_text(plan)
         return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{text}"

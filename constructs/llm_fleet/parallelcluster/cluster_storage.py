@@ -11,9 +11,9 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.manifest import check_mount
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
-from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _LUSTRE = "fsx"
@@ -118,7 +118,9 @@ def resolve_pool(pool: LoginPool, network: Network, subnet: Any) -> LoginPool:
     return pool.model_copy(update={"subnet": pool.subnet or subnet, "security_groups": security_groups})
 
 
-def resolve_queues(queues: Sequence[Queue], network: Network, *, zone: str | None) -> tuple[list[Queue], list[Problem]]:
+def resolve_queues(
+    queues: Sequence[Queue], network: Network, *, zone: str | None
+) -> tuple[tuple[Queue, ...], list[Problem]]:
     """Return `queues` with AZs, subnets and security groups filled in, and the AZs that the network lacks.
 
     `zone` is the cluster's AZ.
@@ -136,4 +138,4 @@ def resolve_queues(queues: Sequence[Queue], network: Network, *, zone: str | Non
                 problems += [replace(problem, path=path) for problem in error.problems]
         security_groups = (network.security_group, *queue.security_groups)
         resolved.append(queue.model_copy(update={"security_groups": security_groups}))
-    return resolved, problems
+    return tuple(resolved), problems

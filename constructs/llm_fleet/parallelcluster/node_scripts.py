@@ -9,11 +9,11 @@ from aws_cdk import aws_s3 as s3
 from llm_fleet.lifecycle.node_manifest import NodeGroup
 from llm_fleet.lifecycle.node_setup import OwnStep
 from llm_fleet.rules.lustre_network import EfaClients
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.nodes import efa_of
 from llm_fleet.rules.parallelcluster.release import is_unchecked
 from llm_fleet.rules.terms import NodeReports, NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import LoginPool
 
 
@@ -81,7 +81,7 @@ def pool_group(pool: LoginPool) -> str:
     return f"LoginNodes-{pool.name}"
 
 
-def node_groups(shape: ClusterShape) -> list[NodeGroup]:
+def node_groups(shape: PlacedParallelCluster) -> list[NodeGroup]:
     """Return every group of nodes: the head node, each queue under its name, each login pool."""
     head = _group(HEAD_NODE, NodeType.CONTROLLER, [shape.head_node.instance_type])
     queues = [
@@ -98,7 +98,7 @@ def node_groups(shape: ClusterShape) -> list[NodeGroup]:
     return [head, *queues, *pools]
 
 
-def efa_clients(shape: ClusterShape) -> list[EfaClients]:
+def efa_clients(shape: PlacedParallelCluster) -> list[EfaClients]:
     """Return the nodes of queues, by compute resource; head and login nodes have no EFA."""
     known = not is_unresolved(shape.os) and not is_unchecked(shape.os)
     return [

@@ -11,7 +11,6 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.accounting.accounting import Accounting
-from llm_fleet.catalog.parallelcluster import Os, ParallelClusterVersion
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
@@ -19,23 +18,19 @@ from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
-from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, directory_overrides, with_limits
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.cluster_resources import (
     ClusterIdentity,
     ClusterResources,
     UpdateCheck,
     claim_name,
-    iam_overrides,
     security_groups_of,
 )
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
-from llm_fleet.rules.terms import ImmutableChanges
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
-from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
-from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
@@ -58,24 +53,14 @@ class ParallelCluster(ClusterBase):
         self,
         scope: Construct,
         id: str,
+        spec: ParallelClusterSpec,
         *,
         network: Network,
-        head_node: HeadNode,
-        queues: Sequence[Queue],
-        login_pools: Sequence[LoginPool] = (),
-        shared_storage: Sequence[SharedStorage] = (),
         lustre: MountableLustre | None = None,
         lustre_mount_path: str = "/fsx",
         open_zfs: MountableOpenZfs | None = None,
         open_zfs_mount_path: str = "/home",
-        availability_zone_id: str | None = None,
-        cluster_name: str | None = None,
         fleet_name: str | None = None,
-        version: str = ParallelClusterVersion.DEFAULT,
-        os: str = Os.ALINUX2023,
-        image_id: str | None = None,
-        scheduler: str = "slurm",
-        slurm: SlurmSettings = SlurmSettings(),  # noqa: B008 - immutable
         accounting: Accounting | None = None,
         scripts: NodeScripts | None = NodeScripts(),  # noqa: B008 - immutable
         users: Sequence[ClusterUser] = (),
@@ -88,39 +73,21 @@ class ParallelCluster(ClusterBase):
         metrics: ClusterMetrics | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
-        permissions_boundary: iam.IManagedPolicy | None = None,
-        iam_resource_prefix: str | None = None,
-        tags: Mapping[str, str] | None = None,
-        log_retention_days: int = 180,
-        detailed_monitoring: bool = False,
-        overrides: Mapping[str, Any] | None = None,
         deployed: DeployedLike | None = None,
-        immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE,
-        fleet_is_stopped: bool = False,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         """Make the cluster; raise `FleetError` with all that is wrong with it.
 
+        `spec`: its nodes, storage and settings. ParallelCluster's name of it is `cluster_name` with a hyphen and eight
+        digits behind.
+
         `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
         beside ParallelCluster's own, so that file systems and databases know them.
 
-        `head_node`, `queues`, `login_pools`: its nodes. `login_pools` default: none; users log in to the head node.
-
         `lustre`, `open_zfs`: the fleet's file systems, handed over by id, so that they outlive the cluster; mounted at
-        `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node. `shared_storage`: what
-        else nodes mount. Default: nothing.
+        `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node.
 
-        `availability_zone_id`: default, the Lustre file system's AZ, else the network's first.
-
-        `cluster_name`: ParallelCluster's name of it has a hyphen and eight digits behind. Default: one made of the
-        construct's path. `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
-
-        `version`: of ParallelCluster, default 3.16.1: only that very version can update the cluster, so another one is
-        another cluster. `os`: default, Amazon Linux 2023, which AWS maintains the drivers of EFA, Lustre and Neuron
-        for. `image_id`: an image of your own, made from that version's. Default: ParallelCluster's.
-
-        `scheduler`: only `slurm` is left. `slurm`: its settings; default, `SlurmSettings()`: nodes that must be
-        replaced are drained.
+        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
 
         `accounting`: a database or slurmdbd outside the cluster. Default: no accounting.
 
@@ -138,19 +105,8 @@ class ParallelCluster(ClusterBase):
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
-        `permissions_boundary`: of all roles that ParallelCluster makes. `iam_resource_prefix`: a prefix of their names,
-        or a path below `/parallelcluster/`. Default: none of both.
-
-        `tags`: of the cluster, besides those of its stack. `log_retention_days`: default, 180; the logs are kept when
-        the cluster goes. `detailed_monitoring`: metrics each minute, which cost; default, no.
-
-        `overrides`: keys of ParallelCluster's configuration without a parameter here, in its own spelling. Default:
-        none.
-
         `deployed`: the cluster as it was deployed last; synth then says what an update would refuse. Default: nobody
-        knows. `immutable_changes`: whether a change that no update can make is refused, the default, or makes a new
-        cluster; without `deployed` it makes a new one. `fleet_is_stopped`: your word that someone has stopped the
-        compute fleet, which some changes need. Default: it runs.
+        knows, and a change that no update can make makes a new cluster.
 
         `removal_policy`: default, the cluster goes with its stack; its data is in the file systems, which stay. When it
         is retained, so is all that it needs to live.
@@ -158,25 +114,15 @@ class ParallelCluster(ClusterBase):
         super().__init__(scope, id)
         plan = ClusterPlan.make(
             self,
+            spec=spec,
             network=network,
-            head_node=head_node,
-            queues=queues,
-            login_pools=login_pools,
-            shared_storage=shared_storage,
             mounts=FleetMounts(
                 lustre=lustre,
                 lustre_mount_path=lustre_mount_path,
                 open_zfs=open_zfs,
                 open_zfs_mount_path=open_zfs_mount_path,
             ),
-            availability_zone_id=availability_zone_id,
-            cluster_name=cluster_name,
             fleet_name=fleet_name,
-            version=version,
-            os=os,
-            scheduler=scheduler,
-            image_id=image_id,
-            slurm=with_limits(slurm, slurm_accounts),
             accounting=accounting,
             scripts=scripts,
             setup=NodeSetup(
@@ -189,17 +135,9 @@ class ParallelCluster(ClusterBase):
                 downloads=downloads,
                 metrics=metrics,
             ),
-            tags=tags or {},
-            log_retention_days=log_retention_days,
-            detailed_monitoring=detailed_monitoring,
-            overrides=directory_overrides(
-                iam_overrides(overrides or {}, boundary=permissions_boundary, resource_prefix=iam_resource_prefix),
-                directory,
-            ),
-            iam_resource_prefix=iam_resource_prefix,
         )
         claim_ids(self, users, (lustre, open_zfs))
-        doubt = doubt_about_python(os)
+        doubt = doubt_about_python(spec.os)
         if doubt:
             cdk.Annotations.of(self).add_warning_v2("llm-fleet:parallelcluster-python", doubt)
         if lustre is not None and lustre.efa_enabled:
@@ -219,7 +157,7 @@ class ParallelCluster(ClusterBase):
             resources.resource.node.add_dependency(metrics_log)
         self.cluster_name: str = identity.cluster_name
         """ParallelCluster's name of it, with the hash: also that of its own stack and part of its log group's."""
-        self.version: str = version
+        self.version: str = spec.version
         """The version of ParallelCluster."""
         self.configuration: Mapping[str, Any] = resources.configuration
         """ParallelCluster's configuration, as its YAML file would have it; may hold tokens."""
@@ -233,15 +171,7 @@ class ParallelCluster(ClusterBase):
         self._security_groups = security_groups_of(self, plan)
         self._users = known_users(plan.setup)
         if deployed is not None:
-            UpdateCheck(
-                self,
-                self.configuration,
-                deployed,
-                cluster_name=self.cluster_name,
-                version=version,
-                immutable_changes=immutable_changes,
-                fleet_is_stopped=fleet_is_stopped,
-            ).attach()
+            UpdateCheck(self, self.configuration, deployed, cluster_name=self.cluster_name, spec=spec).attach()
 
     @property
     @jsii.member(jsii_name="grantPrincipal")

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
 from llm_fleet.rules.accounting import AccountingLike
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, has_home_of_its_own, placement_group_of
 from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
 from llm_fleet.rules.terms import InternalStorage
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 
 def pruned(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def render_storage(storage: SharedStorage) -> dict[str, Any]:
 
 
 def render_configuration(
-    cluster: ClusterShape, hooks: Hooks | None = None, policies: NodePolicies | None = None
+    cluster: PlacedParallelCluster, hooks: Hooks | None = None, policies: NodePolicies | None = None
 ) -> dict[str, Any]:
     """Return `ClusterConfiguration`: no `None`, no empty section, and what the user overrides in its place."""
     actions, rights = hooks or Hooks(), policies or NodePolicies()
@@ -361,6 +361,6 @@ def render_configuration(
     return merged(pruned(rendered), cluster.overrides)
 
 
-def _monitoring(cluster: ClusterShape) -> dict[str, Any]:
+def _monitoring(cluster: PlacedParallelCluster) -> dict[str, Any]:
     logs = {"RetentionInDays": cluster.log_retention_days, "DeletionPolicy": "Retain"}
     return pruned({"DetailedMonitoring": cluster.detailed_monitoring or None, "Logs": {"CloudWatch": logs}})

@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
+from llm_fleet.spec.values import KEY_ARN, POLICY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +78,11 @@ class _IamRole(Protocol):
     def role_arn(self) -> str: ...
 
 
+class _ManagedPolicy(Protocol):
+    @property
+    def managed_policy_arn(self) -> str: ...
+
+
 class _Ec2Subnet(Protocol):
     @property
     def subnet_id(self) -> str: ...
@@ -105,6 +110,7 @@ class _SecretsManagerSecret(Protocol):
 
 KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
+POLICY = Reference(noun="a managed policy", name="ARN", attribute="managed_policy_arn", form=POLICY_ARN)
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
@@ -116,6 +122,8 @@ Key = Annotated[_KmsKey | str, KEY]
 """A KMS key, or its ARN."""
 Role = Annotated[_IamRole | str, ROLE]
 """A role, or its ARN."""
+Policy = Annotated[_ManagedPolicy | str, POLICY]
+"""A managed policy, or its ARN."""
 Subnet = Annotated[_Ec2Subnet | str, SUBNET]
 """A subnet, or its id."""
 SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]

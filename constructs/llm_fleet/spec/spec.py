@@ -143,8 +143,9 @@ class Spec(FleetModel):
         __init__.__pydantic_base_init__ = True
 
     def narrowed(self, to: type[_Other], **changes: Any) -> _Other:
-        """Return the part of it that `to`, a class that it is derived from, describes, with `changes`."""
-        return to.model_construct(**{**{name: getattr(self, name) for name in to.model_fields}, **changes})
+        """Return what `to`, a description of the same thing with fewer or other fields, has of it, with `changes`."""
+        of = {name: getattr(self, name) for name in to.model_fields if name in type(self).model_fields}
+        return to.model_construct(**{**of, **changes})
 
     @classmethod
     def keys(cls) -> list[str]:

@@ -1,12 +1,12 @@
 """What file systems have in common: their place in a network, who may reach them, and what a cluster must know."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct, IConstruct
+from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
@@ -271,3 +271,9 @@ class MountableOpenZfs(Mountable, Protocol):
     def volume_id(self) -> str | None:
         """The volume that clients mount, `fsvol-…`: ParallelCluster asks for it; `None` when nobody told."""
         ...
+
+
+def beside_primary(construct: IConstruct) -> Iterator[IDependable]:
+    """Return what belongs to `construct` besides its primary resource: rules of a file system, policies of a role."""
+    primary = construct.node.default_child
+    yield from (child for child in construct.node.children if child is not primary)

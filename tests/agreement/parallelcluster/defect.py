@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.rules.parallelcluster.shapes import Cluster
 
 GOOD = Cluster()
@@ -18,14 +18,14 @@ class Defect:
     """A cluster with one mistake, and the nearest one without."""
 
     name: str
-    cluster: ClusterShape
+    cluster: PlacedParallelCluster
     code: Code
     """Ours; the only one that may be found."""
     validator: str
     """Theirs, which must speak; others may too."""
     said: str = ""
     """What theirs must say, where one validator has several rules."""
-    good: ClusterShape = GOOD
+    good: PlacedParallelCluster = GOOD
     """A legal neighbour: both sides take it."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Arguments for the validator alone, where ParallelCluster's configuration hands it others than its text says."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Database, changed
 
@@ -18,11 +18,11 @@ SLURMDBD = Database(
 )
 
 
-def _with(**changes: Any) -> ClusterShape:
+def _with(**changes: Any) -> PlacedParallelCluster:
     return Cluster(accounting=changed(DATABASE, **changes))
 
 
-def _elsewhere(**changes: Any) -> ClusterShape:
+def _elsewhere(**changes: Any) -> PlacedParallelCluster:
     return Cluster(accounting=changed(SLURMDBD, **changes))
 
 

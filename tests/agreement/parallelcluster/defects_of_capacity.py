@@ -3,8 +3,8 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType, StorageKind
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import (
@@ -28,16 +28,16 @@ FLEXIBLE = ("c5.4xlarge", "c5d.4xlarge")
 MANAGED_LUSTRE = Storage(name="fsx", kind=StorageKind.FSX_LUSTRE, mount_dir="/fsx", settings={"StorageCapacity": 1200})
 
 
-def _block(**changes: Any) -> ClusterShape:
+def _block(**changes: Any) -> PlacedParallelCluster:
     values = {"instance_types": ("trn1.32xlarge",), "min_count": 4, "max_count": 4, "capacity_reservation": RESERVED}
     return with_resource(queue=BLOCK, **{**values, **changes})
 
 
-def _spot(**changes: Any) -> ClusterShape:
+def _spot(**changes: Any) -> PlacedParallelCluster:
     return with_resource(queue={"capacity_type": CapacityType.SPOT}, **changes)
 
 
-def _two_queues_with_lustre(other: str) -> ClusterShape:
+def _two_queues_with_lustre(other: str) -> PlacedParallelCluster:
     queues = (Partition(name="one"), Partition(name="two", subnets=(other,)))
     return Cluster(queues=queues, shared_storage=(MANAGED_LUSTRE,))
 

@@ -1,7 +1,7 @@
 """Mistakes in a cluster's name, numbers, tags, version and operating system."""
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import (
     Cluster,
@@ -22,16 +22,16 @@ SLURM_WITH_OWN_DOMAIN = with_slurm(overrides=OWN_DOMAIN).slurm
 IMAGE = "ami-0123456789abcdef0"
 
 
-def _queues(number: int, each: int = 1) -> ClusterShape:
+def _queues(number: int, each: int = 1) -> PlacedParallelCluster:
     resources = tuple(Resource(name=f"r{index}", max_count=1) for index in range(each))
     return Cluster(queues=tuple(Partition(name=f"q{index}", resources=resources) for index in range(number)))
 
 
-def _named(length: int, **attributes: object) -> ClusterShape:
+def _named(length: int, **attributes: object) -> PlacedParallelCluster:
     return Cluster(cluster_name="a" * length, slurm=SLURM_WITH_OWN_DOMAIN, **attributes)  # pyright: ignore[reportArgumentType]
 
 
-def _tagged(of_cluster: int, of_queue: int, of_resource: int) -> ClusterShape:
+def _tagged(of_cluster: int, of_queue: int, of_resource: int) -> PlacedParallelCluster:
     return Cluster(
         tags={f"c{index}": "x" for index in range(of_cluster)},
         queues=(

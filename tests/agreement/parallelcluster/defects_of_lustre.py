@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import with_storage
 
 KEY = "0123abcd-0000-4000-8000-0123456789ab"
 
 
-def _lustre(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _lustre(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.FSX_LUSTRE, existing_id=existing, settings=settings)
 
 
-def _persistent(**settings: Any) -> ClusterShape:
+def _persistent(**settings: Any) -> PlacedParallelCluster:
     usual: Mapping[str, Any] = {
         "StorageCapacity": 1200,
         "DeploymentType": "PERSISTENT_2",

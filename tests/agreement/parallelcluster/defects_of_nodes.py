@@ -3,8 +3,8 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import CapacityType
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
@@ -25,7 +25,7 @@ TWO_SUBNETS = {"subnets": (SUBNET, OTHER_SUBNET)}
 FLEXIBLE = ("c5.4xlarge", "c5d.4xlarge")
 
 
-def _block(**changes: Any) -> ClusterShape:
+def _block(**changes: Any) -> PlacedParallelCluster:
     values = {"instance_types": ("trn1.32xlarge",), "min_count": 4, "max_count": 4, "capacity_reservation": RESERVED}
     return with_resource(queue=BLOCK, **{**values, **changes})
 

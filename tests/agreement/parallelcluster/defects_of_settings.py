@@ -1,7 +1,7 @@
 """Mistakes in settings of Slurm, logs, and in sections without attributes."""
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Database, with_queue, with_resource, with_slurm
 
@@ -13,11 +13,11 @@ DIRECTORY = {
 }
 
 
-def _directory(**changes: object) -> ClusterShape:
+def _directory(**changes: object) -> PlacedParallelCluster:
     return Cluster(overrides={"DirectoryService": {**DIRECTORY, **changes}})
 
 
-def _chef(text: str) -> ClusterShape:
+def _chef(text: str) -> PlacedParallelCluster:
     return Cluster(overrides={"DevSettings": {"Cookbook": {"ExtraChefAttributes": text}}})
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Head, Partition, Resource, Storage, with_storage
 
@@ -12,19 +12,19 @@ FS = "fs-0123456789abcdef0"
 NVME = Partition(resources=(Resource(instance_types=("c5d.4xlarge",)),))
 
 
-def _lustre(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _lustre(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.FSX_LUSTRE, existing_id=existing, settings=settings)
 
 
-def _ebs(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _ebs(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.EBS, existing_id=existing, settings=settings)
 
 
-def _efs(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _efs(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.EFS, existing_id=existing, settings=settings)
 
 
-def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings: Any) -> ClusterShape:
+def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings: Any) -> PlacedParallelCluster:
     return with_storage(
         *(
             Storage(
@@ -39,7 +39,7 @@ def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings:
     )
 
 
-def _at(*mount_dirs: str, **attributes: Any) -> ClusterShape:
+def _at(*mount_dirs: str, **attributes: Any) -> PlacedParallelCluster:
     storages = tuple(Storage(name=f"s{index}", mount_dir=place) for index, place in enumerate(mount_dirs))
     return Cluster(shared_storage=storages, **attributes)
 

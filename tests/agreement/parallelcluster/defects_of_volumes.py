@@ -3,8 +3,8 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import with_storage
 
@@ -12,11 +12,11 @@ KEY = "0123abcd-0000-4000-8000-0123456789ab"
 FS = "fs-0123456789abcdef0"
 
 
-def _ebs(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _ebs(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.EBS, existing_id=existing, settings=settings)
 
 
-def _efs(existing: str | None = None, **settings: Any) -> ClusterShape:
+def _efs(existing: str | None = None, **settings: Any) -> PlacedParallelCluster:
     return with_storage(kind=StorageKind.EFS, existing_id=existing, settings=settings)
 
 

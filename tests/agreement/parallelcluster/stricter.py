@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType, StorageKind
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.rules.parallelcluster.shapes import (
@@ -29,7 +29,7 @@ class Stricter:
     """A cluster that only we refuse."""
 
     name: str
-    cluster: ClusterShape
+    cluster: PlacedParallelCluster
     code: Code
     why: str
 

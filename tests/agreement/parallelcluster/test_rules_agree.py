@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.nodes import capacity_reservation_of
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import Queue
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster import defects, defects_of_accounting
@@ -22,7 +22,7 @@ from tests.rules.parallelcluster.shapes import changed
 HASH = "-0123abcd"
 
 
-def errors_of_theirs(oracle: Oracle, cluster: ClusterShape) -> list[tuple[str, str]]:
+def errors_of_theirs(oracle: Oracle, cluster: PlacedParallelCluster) -> list[tuple[str, str]]:
     """Validators of ParallelCluster's that refuse `cluster`, past our checks, and what they say."""
     found = oracle.validate(render_configuration(cluster), cluster.cluster_name + HASH)
     return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
@@ -50,13 +50,13 @@ def test_theirs_takes_the_neighbours(oracle: Oracle):
     assert refused == []
 
 
-def unlike_good(cluster: ClusterShape) -> dict[str, Any]:
+def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
     """The attributes in which `cluster` is not the good one."""
     told = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
     return {name: value for name, value in told.items() if value != getattr(GOOD, name)}
 
 
-def merged(clusters: Sequence[ClusterShape]) -> Iterator[ClusterShape]:
+def merged(clusters: Sequence[PlacedParallelCluster]) -> Iterator[PlacedParallelCluster]:
     """The same clusters, those that differ in one queue only as one of many queues: each question takes time."""
     queues: list[Queue] = []
     for cluster in clusters:
@@ -69,7 +69,7 @@ def merged(clusters: Sequence[ClusterShape]) -> Iterator[ClusterShape]:
         yield changed(GOOD, queues=tuple(named))
 
 
-def _differs_in_one_queue(cluster: ClusterShape) -> bool:
+def _differs_in_one_queue(cluster: PlacedParallelCluster) -> bool:
     """Whether nothing but its one queue is unlike the good cluster's; a reservation would be shared with others."""
     queue = cluster.queues[0]
     return (

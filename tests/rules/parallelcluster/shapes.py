@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.spec import Spec
 
 SUBNET = "subnet-0123456789abcdef0"
@@ -68,7 +68,7 @@ class Database:
     munge_key_secret_arn: str | None = None
 
 
-def Cluster(**changes: Any) -> ClusterShape:
+def Cluster(**changes: Any) -> PlacedParallelCluster:
     good: dict[str, Any] = {
         "cluster_name": "train",
         "region": "us-west-2",
@@ -77,38 +77,38 @@ def Cluster(**changes: Any) -> ClusterShape:
         "head_node": Head(),
         "queues": (Partition(),),
     }
-    return ClusterShape(**{**good, **changes})
+    return PlacedParallelCluster(**{**good, **changes})
 
 
 TRN1 = Resource(name="trn1", instance_types=("trn1.32xlarge",), max_count=4)
 
 
-def with_head(**changes: Any) -> ClusterShape:
+def with_head(**changes: Any) -> PlacedParallelCluster:
     """A good cluster with another head node."""
     return Cluster(head_node=Head(**changes))
 
 
-def with_queue(**changes: Any) -> ClusterShape:
+def with_queue(**changes: Any) -> PlacedParallelCluster:
     """A good cluster with another queue."""
     return Cluster(queues=(Partition(**changes),))
 
 
-def with_resource(*, queue: Mapping[str, Any] | None = None, **changes: Any) -> ClusterShape:
+def with_resource(*, queue: Mapping[str, Any] | None = None, **changes: Any) -> PlacedParallelCluster:
     """A good cluster with another compute resource, in another queue where `queue` says so."""
     return with_queue(resources=(Resource(**changes),), **(queue or {}))
 
 
-def with_pool(**changes: Any) -> ClusterShape:
+def with_pool(**changes: Any) -> PlacedParallelCluster:
     """A good cluster with a login pool."""
     return Cluster(login_pools=(Pool(**changes),))
 
 
-def with_storage(*storages: SharedStorage, **changes: Any) -> ClusterShape:
+def with_storage(*storages: SharedStorage, **changes: Any) -> PlacedParallelCluster:
     """A good cluster with shared storage."""
     return Cluster(shared_storage=storages or (Storage(**changes),))
 
 
-def with_slurm(**changes: Any) -> ClusterShape:
+def with_slurm(**changes: Any) -> PlacedParallelCluster:
     """A good cluster with other settings of Slurm."""
     return Cluster(slurm=SlurmSettings(**changes))
 
@@ -118,13 +118,13 @@ NUMBER_TOKEN: int = -1.8881545897087e289  # pyright: ignore[reportAssignmentType
 LIST_TOKEN = ("#{Token[TOKEN.124]}",)
 
 
-def only(cluster: ClusterShape, code: Code, *path: PathPart) -> Problem:
+def only(cluster: PlacedParallelCluster, code: Code, *path: PathPart) -> Problem:
     """The one problem of `cluster`, which has `code` and lies at `path`; none other may be there."""
     problems = check_parallelcluster(cluster)
     assert [(problem.code, problem.path) for problem in problems] == [(code, path)]
     return problems[0]
 
 
-def codes(cluster: ClusterShape) -> list[AnyCode]:
+def codes(cluster: PlacedParallelCluster) -> list[AnyCode]:
     """The codes of all problems, in their order."""
     return [problem.code for problem in check_parallelcluster(cluster)]

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
-from llm_fleet.config.check_parallelcluster import shape_of
+from llm_fleet.config.check_parallelcluster import placed_parallelcluster
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
@@ -21,8 +21,8 @@ from llm_fleet.rules.parallelcluster.nodes import (
     placement_group_of,
 )
 from llm_fleet.rules.terms import CapacityType
-from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from tests.config.good_parallelcluster import edited
 from tests.parallelcluster.clusters import RESERVATION, cluster
 from tests.rules.parallelcluster.shapes import OTHER_SUBNET, SUBNET, Partition, Resource, changed, with_resource
@@ -161,7 +161,7 @@ QUEUE = "type: trn1.32xlarge, max: 4"
 def claims(*edits: str, efa_with_address: bool = False) -> list[AddressClaim]:
     fleet = parse_fleet(edited(*edits))
     (cluster,) = fleet.parallelclusters.values()
-    shape = shape_of(fleet, cluster)
+    shape = placed_parallelcluster(fleet, cluster)
     return address_claims(
         head_node=shape.head_node,
         queues=shape.queues,

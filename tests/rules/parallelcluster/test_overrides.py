@@ -7,11 +7,10 @@ import pytest
 
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place, check_overrides
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster, check_queue
 from llm_fleet.rules.problem import PathPart
-from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from tests.parallelcluster.clusters import cluster
@@ -31,7 +30,7 @@ VALUES: dict[Place, type] = {
     Place.QUEUE: Queue,
     Place.COMPUTE_RESOURCE: ComputeResource,
     Place.LOGIN_POOL: LoginPool,
-    Place.CLUSTER: ClusterShape,
+    Place.CLUSTER: PlacedParallelCluster,
 }
 
 
@@ -79,7 +78,7 @@ def test_every_key_is_reached_in_exactly_one_way() -> None:
 def test_the_attribute_that_is_named_exists(place: Place) -> None:
     for attribute in TYPED_KEYS[place].values():
         first = attribute.split(" ")[0].split(".")[0]
-        part = ClusterShape if "of the cluster" in attribute else VALUES[place]
+        part = PlacedParallelCluster if "of the cluster" in attribute else VALUES[place]
         assert hasattr(part, first) or first in getattr(part, "model_fields", ()), attribute
 
 
@@ -234,5 +233,5 @@ MISSPELT: dict[str, Any] = {"Mispelt": 1}
     ],
     ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
 )
-def test_a_misspelt_key_is_told(cluster: ClusterShape, path: tuple[PathPart, ...]):
+def test_a_misspelt_key_is_told(cluster: PlacedParallelCluster, path: tuple[PathPart, ...]):
     assert only(cluster, Code.PC_KEY_UNKNOWN, *path, "overrides", "Mispelt").value == "Mispelt"

@@ -6,10 +6,9 @@ from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from llm_fleet.spec.spec import Spec
@@ -50,7 +49,7 @@ def _annotations(part: Any) -> dict[str, str]:
     return {field.name: str(field.type) for field in fields(part)}
 
 
-def everything_unknown() -> ClusterShape:
+def everything_unknown() -> PlacedParallelCluster:
     resource = tokens(
         Resource(instance_types=LIST_TOKEN, placement_group=PlacementGroup.managed(), tags={TOKEN: TOKEN}, efa=False),
     )

@@ -19,6 +19,7 @@ from llm_fleet import (
     NetworkSpec,
     Os,
     ParallelCluster,
+    ParallelClusterSpec,
     Queue,
 )
 from llm_fleet.catalog.instances import InstanceType, instances
@@ -158,7 +159,9 @@ def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Sta
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=4)]
-    ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre, os=system)
+    ParallelCluster(
+        stack, "Train", ParallelClusterSpec(head_node=head, queues=queues, os=system), network=network, lustre=lustre
+    )
     found = Annotations.from_stack(stack).find_warning("/Test/Fsx", Match.string_like_regexp(UNUSED))
     assert bool(found) is warned
 
@@ -168,7 +171,7 @@ def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=550)]
-    ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre)
+    ParallelCluster(stack, "Train", ParallelClusterSpec(head_node=head, queues=queues), network=network, lustre=lustre)
     Annotations.from_stack(stack).has_warning("/Test/Train", Match.string_like_regexp("up to 1100 EFA connections"))
 
 

@@ -57,7 +57,7 @@ def _nodes(cluster: Cluster) -> Iterator[_Nodes]:
                 types = group.types
                 yield _Nodes(partition=group.partition, group=group.name, instance_types=types, count=group.count)
         return
-    for queue in cluster.queues.values():
+    for queue in cluster.queues:
         for resource in queue.compute_resources:
             yield _Nodes(
                 partition=queue.name,

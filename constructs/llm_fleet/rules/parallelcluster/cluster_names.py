@@ -17,7 +17,6 @@ from typing import Any
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.schema_sections import section
 from llm_fleet.rules.parallelcluster.update_changes import (
@@ -33,6 +32,7 @@ from llm_fleet.rules.parallelcluster.update_fleet_policies import HOME_DIRS
 from llm_fleet.rules.parallelcluster.update_policies import fixed_attributes
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import Queue
 
 HASH_SUFFIX_LENGTH = 9
@@ -113,7 +113,7 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
         _collect(key.children, value, f"{path}/", parts)
 
 
-def check_cluster_name(cluster: ClusterShape) -> list[Problem]:
+def check_cluster_name(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check the name, which must leave room for the hash behind it; shorter with accounting (ClusterNameValidator)."""
     name = cluster.cluster_name
     if is_unresolved(name):
@@ -180,7 +180,7 @@ def mend_part_name(name: str) -> str:
     return f"{mended}-queue" if mended in limits.reserved_names else mended
 
 
-def check_names_unique(cluster: ClusterShape) -> list[Problem]:
+def check_names_unique(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that no two queues, login pools or shared storages have one name (DuplicateNameValidator)."""
     return [
         *_twice((queue.name for queue in cluster.queues), "queues", what="queues"),
@@ -217,7 +217,7 @@ _LONGEST = 63
 and our nodes refuse to start (LFN42)."""
 
 
-def check_host_names(cluster: ClusterShape) -> list[Problem]:
+def check_host_names(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that `<queue>-st-<compute resource>-<number>.<cluster>-<hash>.pcluster` fits into a host name.
 
     Stricter: ParallelCluster bounds each name, not their sum. With `Dns` of one's own (in the overrides of Slurm) the
@@ -307,7 +307,7 @@ _OF_THE_PROVIDER = 1
 """`parallelcluster:custom_resource`, which AWS's CloudFormation provider adds to the cluster's."""
 
 
-def check_tags(cluster: ClusterShape) -> list[Problem]:
+def check_tags(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check keys and values of all tags, and how many come together on a node (ComputeResourceTagsValidator).
 
     Stricter by one: the tag of AWS's provider is counted, which it adds before the cluster is checked.

@@ -13,7 +13,7 @@ from llm_fleet.rules.parallelcluster.shared_storage import read_settings
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 _LINK_KEYS = ("ImportedFileChunkSize", "ExportPath", "AutoImportPolicy")
 _S3_LINKED = ("ImportPath", *_LINK_KEYS)

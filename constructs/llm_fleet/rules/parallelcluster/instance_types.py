@@ -8,9 +8,9 @@ from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, ec2_insta
 from llm_fleet.catalog.parallelcluster import families_without_drivers, unsupported_oses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import ComputeResource
 
 _PREFIX = "ml."
@@ -68,7 +68,7 @@ def check_resource_types(resource: ComputeResource) -> list[Problem]:
     ]
 
 
-def check_types_run(cluster: ClusterShape) -> list[Problem]:
+def check_types_run(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that the cluster's image runs on every instance type that is known."""
     head = cluster.head_node
     return [
@@ -112,7 +112,7 @@ def _sizes_of(family: str) -> list[str]:
     return [facts.name.partition(".")[2] for facts in sorted(known, key=lambda facts: facts.vcpus)]
 
 
-def _check_runs(cluster: ClusterShape, name: str, image_id: str | None, *path: PathPart) -> list[Problem]:
+def _check_runs(cluster: PlacedParallelCluster, name: str, image_id: str | None, *path: PathPart) -> list[Problem]:
     if is_unresolved((name, cluster.os)):
         return []
     family = name.partition(".")[0]
@@ -206,7 +206,7 @@ def _check_repeated(resource: ComputeResource) -> list[Problem]:
 _EXAMPLES = {"x86_64": "m5.2xlarge", "arm64": "m7g.2xlarge"}
 
 
-def check_architecture(cluster: ClusterShape) -> list[Problem]:
+def check_architecture(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that queues and login pools are of the head node's architecture.
 
     ParallelCluster checks queues (InstanceArchitectureCompatibilityValidator); login pools only against their image,

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.nodes import efa_of
 from llm_fleet.rules.parallelcluster.schema_sections import overridden
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess, StorageKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
@@ -86,7 +86,7 @@ def check_subnets(queue: Queue) -> list[Problem]:
     return problems
 
 
-def check_fsx_subnets(cluster: ClusterShape) -> list[Problem]:
+def check_fsx_subnets(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that a Lustre of ParallelCluster's own has all compute nodes in one subnet (ManagedFsxMultiAzValidator)."""
     subnets = {subnet for queue in cluster.queues for subnet in queue.subnet_ids if not is_unresolved(subnet)}
     if len(subnets) < 2:
@@ -103,7 +103,7 @@ def check_fsx_subnets(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_public_addresses(cluster: ClusterShape) -> list[Problem]:
+def check_public_addresses(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that no node of several network interfaces is to have a public address: EC2 gives none to such.
 
     Since 3.16 that holds for a single card with EFA too, for EFA has an interface of its own there, unless

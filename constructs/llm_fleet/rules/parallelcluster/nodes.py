@@ -13,11 +13,11 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import CapacityType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 
@@ -75,7 +75,7 @@ def gpu_health_check_of(queue: Queue, resource: ComputeResource) -> bool:
     return bool(own)
 
 
-def has_home_of_its_own(cluster: ClusterShape) -> bool:
+def has_home_of_its_own(cluster: PlacedParallelCluster) -> bool:
     """Return whether /home is a shared storage of the cluster's, in place of the head node's volume.
 
     The default user then gets a home outside of it (`DefaultUserHome: Local`), else the mount would hide its keys.
@@ -276,7 +276,7 @@ def check_memory(resource: ComputeResource) -> list[Problem]:
     ]
 
 
-def check_queue_number(cluster: ClusterShape) -> list[Problem]:
+def check_queue_number(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check the number of queues, of compute resources in all of them, and of login pools (MaxCountValidator)."""
     limits = parallelcluster_limits()
     resources = sum(len(queue.compute_resources) for queue in cluster.queues)
@@ -301,7 +301,7 @@ def check_queue_number(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_head_memory(cluster: ClusterShape) -> list[Problem]:
+def check_head_memory(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that the head node has memory for all nodes together (HeadNodeMemorySizeValidator)."""
     name = cluster.head_node.instance_type
     facts = None if is_unresolved(name) else ec2_facts_of(name)

@@ -10,12 +10,12 @@ from typing import Any, cast
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_form
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_section
 from llm_fleet.rules.parallelcluster.schema_sections import overridden, section
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternalStorage
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 
 
@@ -234,7 +234,7 @@ def check_efs_settings(head: HeadNode) -> list[Problem]:
     ]
 
 
-def check_directory(cluster: ClusterShape) -> list[Problem]:
+def check_directory(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check a directory service: its name, its secret, and what SSSD may be told.
 
     (DomainNameValidator, PasswordSecretArnValidator without its look-up, AdditionalSssdConfigsValidator.)
@@ -260,13 +260,13 @@ def check_directory(cluster: ClusterShape) -> list[Problem]:
     return [*problems, *_check_sssd(told)]
 
 
-def check_iam(cluster: ClusterShape) -> list[Problem]:
+def check_iam(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check the prefix of roles and policies (IamResourcePrefixValidator)."""
     prefix = overridden(cluster.overrides, "Iam", "ResourcePrefix")
     return check_prefix_form(prefix, "overrides", "Iam", "ResourcePrefix") if isinstance(prefix, str) else []
 
 
-def check_packages(cluster: ClusterShape) -> list[Problem]:
+def check_packages(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that nobody asks for Intel's platform, which is for CentOS 7 alone (IntelHpcOsValidator)."""
     keys = ("AdditionalPackages", "IntelSoftware", "IntelHpcPlatform")
     if overridden(cluster.overrides, *keys) is not True:
@@ -282,7 +282,7 @@ def check_packages(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_chef_attributes(cluster: ClusterShape) -> list[Problem]:
+def check_chef_attributes(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check attributes handed to Chef, a text of JSON (ExtraChefAttributesValidator)."""
     path = ("overrides", "DevSettings", "Cookbook", "ExtraChefAttributes")
     text = overridden(cluster.overrides, *path[1:])

@@ -26,7 +26,6 @@ from llm_fleet.rules.parallelcluster.cluster_names import (
     check_resource_names_unique,
     check_tags,
 )
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.fsx import check_lustre
 from llm_fleet.rules.parallelcluster.instance_types import (
@@ -85,9 +84,10 @@ from llm_fleet.rules.parallelcluster.slurm import (
 )
 from llm_fleet.rules.parallelcluster.volumes import check_efs, check_root_sizes, check_root_volume, check_shared_ebs
 from llm_fleet.rules.problem import Problem
-from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 HEAD_NODE_RULES: tuple[Callable[[HeadNode], list[Problem]], ...] = (
     lambda head: check_type(head.instance_type, "instance_type"),
@@ -147,7 +147,7 @@ SLURM_RULES: tuple[Callable[[SlurmSettings], list[Problem]], ...] = (
     lambda slurm: check_overrides(slurm.overrides, Place.SLURM),
 )
 ACCOUNTING_RULES: tuple[Callable[[AccountingLike], list[Problem]], ...] = (check_accounting_fields,)
-CLUSTER_RULES: tuple[Callable[[ClusterShape], list[Problem]], ...] = (
+CLUSTER_RULES: tuple[Callable[[PlacedParallelCluster], list[Problem]], ...] = (
     check_cluster_name,
     check_version,
     check_scheduler,
@@ -232,7 +232,7 @@ def check_accounting(accounting: AccountingLike) -> list[Problem]:
     return [problem for rule in ACCOUNTING_RULES for problem in rule(accounting)]
 
 
-def check_parallelcluster(cluster: ClusterShape) -> list[Problem]:
+def check_parallelcluster(cluster: PlacedParallelCluster) -> list[Problem]:
     """Return everything that is wrong with `cluster`, its parts included; a good one gives nothing."""
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),

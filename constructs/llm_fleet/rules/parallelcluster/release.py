@@ -16,12 +16,12 @@ from llm_fleet.catalog.parallelcluster import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean, nearest
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 
 
-def check_version(cluster: ClusterShape) -> list[Problem]:
+def check_version(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that the rules here are those of the version. A version made by `.of` passes: its maker knows better."""
     version = cluster.version
     if is_unresolved(version) or is_unchecked(version) or version in versions():
@@ -43,7 +43,7 @@ def check_version(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_scheduler(cluster: ClusterShape) -> list[Problem]:
+def check_scheduler(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that the scheduler is Slurm, the only one left (SchedulerValidator)."""
     scheduler = cluster.scheduler
     if is_unresolved(scheduler) or scheduler in schedulers():
@@ -70,7 +70,7 @@ _PBS_LIKE = frozenset({"pbs", "openpbs", "pbspro", "torque"})
 """Batch systems whose scripts have `#PBS` lines (slurm.schedmd.com/rosetta.html)."""
 
 
-def check_os(cluster: ClusterShape) -> list[Problem]:
+def check_os(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that the version has the operating system. One made by `.of` passes: its maker knows better."""
     os, version = cluster.os, cluster.version
     # An older version is refused anyway: what has died since is told at once.
@@ -94,7 +94,7 @@ def check_os(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_image_needed(cluster: ClusterShape) -> list[Problem]:
+def check_image_needed(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that an operating system without images of ParallelCluster's comes with one (OsCustomAmiValidator)."""
     if cluster.image_id is not None or is_unresolved(cluster.os) or cluster.os not in private_oses():
         return []
@@ -111,7 +111,7 @@ def check_image_needed(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_region(cluster: ClusterShape) -> list[Problem]:
+def check_region(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that ParallelCluster is published in the region, and with it the template that makes clusters."""
     region, there = cluster.region, parallelcluster_regions()
     if is_unresolved(region) or region in there:

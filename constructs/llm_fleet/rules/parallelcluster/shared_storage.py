@@ -10,7 +10,6 @@ from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, mount_dirs, schema_at
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import (
     WrongTypeError,
     check_keyed,
@@ -22,7 +21,8 @@ from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 _FSX = frozenset({StorageKind.FSX_LUSTRE, StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE})
 _ONLY_EXISTING = _FSX - {StorageKind.FSX_LUSTRE}
@@ -94,7 +94,7 @@ def check_settings(storage: SharedStorage) -> list[Problem]:
     return [*problems, *_check_existing(storage)]
 
 
-def check_storage_numbers(cluster: ClusterShape) -> list[Problem]:
+def check_storage_numbers(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check how many shared storages of each kind there are (NumberOfStorageValidator)."""
     counts = Counter(_counted(storage) for storage in cluster.shared_storage)
     problems: list[Problem] = []
@@ -105,7 +105,7 @@ def check_storage_numbers(cluster: ClusterShape) -> list[Problem]:
     return problems
 
 
-def check_storage_ids_unique(cluster: ClusterShape) -> list[Problem]:
+def check_storage_ids_unique(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that nothing that exists is mounted twice (DuplicateNameValidator of the ids)."""
     ids = Counter(
         storage.existing_id
@@ -231,7 +231,7 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
     ]
 
 
-def check_scratch_dirs(cluster: ClusterShape) -> list[Problem]:
+def check_scratch_dirs(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check the form of the places of local disks."""
     return [
         problem
@@ -247,7 +247,7 @@ def check_scratch_dirs(cluster: ClusterShape) -> list[Problem]:
     ]
 
 
-def check_overlaps(cluster: ClusterShape) -> list[Problem]:
+def check_overlaps(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that no directory is mounted over or below another.
 
     (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
@@ -279,7 +279,7 @@ def check_overlaps(cluster: ClusterShape) -> list[Problem]:
     return problems
 
 
-def _local_disks(cluster: ClusterShape) -> Iterator[_LocalDisk]:
+def _local_disks(cluster: PlacedParallelCluster) -> Iterator[_LocalDisk]:
     """Local disks of the head node and the queues, one for each place on each kind of node that has any."""
     head = cluster.head_node
     if head.scratch_mount_dir is not None or _has_disks(head.instance_type):

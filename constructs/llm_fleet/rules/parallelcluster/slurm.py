@@ -7,11 +7,10 @@ from typing import Any
 from llm_fleet.catalog.parallelcluster import denied_slurm_settings
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 _SETTINGS = "Scheduling/SlurmSettings"
@@ -66,7 +65,7 @@ def check_resource_settings(resource: ComputeResource) -> list[Problem]:
     return _check_denied(resource.custom_slurm_settings, "compute_resource", "custom_slurm_settings")
 
 
-def check_accounting_settings(cluster: ClusterShape) -> list[Problem]:
+def check_accounting_settings(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that with a database nobody sets how accounting is reached.
 
     Stricter: with an external slurmdbd ParallelCluster writes these settings too, but does not look for others.

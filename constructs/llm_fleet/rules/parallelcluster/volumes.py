@@ -16,13 +16,13 @@ from llm_fleet.catalog.parallelcluster_schema import (
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
-from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.shared_storage import read_settings
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import RootVolume
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def check_root_volume(root: RootVolume) -> list[Problem]:
     return _check_volume(volume, kind)
 
 
-def check_root_sizes(cluster: ClusterShape) -> list[Problem]:
+def check_root_sizes(cluster: PlacedParallelCluster) -> list[Problem]:
     """Check that root volumes hold ParallelCluster's own image.
 
     (RootVolumeSizeValidator, which asks EC2 for the image's size; here it is that of the release notes.)
