@@ -149,7 +149,7 @@ def test_subnets_stay_when_vpc_and_zone_are_told(tmp_path: Path) -> None:
     assert fleet.network.vpc is not None
     assert fleet.network.vpc.subnets == {"usw2-az4": SUBNET}
     assert cluster_of(result).head_node.subnet_id == other
-    assert cluster_of(result).queues["trn1"].subnet_ids == ()
+    assert cluster_of(result).queue_of["trn1"].subnet_ids == ()
 
 
 def test_subnets_without_their_vpc_are_asked_for(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_several_compute_resources_stay_apart(tmp_path: Path) -> None:
     queue = PLAIN["Scheduling"]["SlurmQueues"][0]
     more = [*queue["ComputeResources"], {"Name": "b", "InstanceType": "trn1n.32xlarge", "MaxCount": "2"}]
     result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources", more))
-    resources = cluster_of(result).queues["trn1"].compute_resources
+    resources = cluster_of(result).queue_of["trn1"].compute_resources
     assert [(each.name, tuple(each.types), each.max_count) for each in resources] == [
         ("trn1", ("trn1.32xlarge",), 4),
         ("b", ("trn1n.32xlarge",), 2),
@@ -232,7 +232,7 @@ def test_a_lustre_beside_one_called_as_the_fleets_stays_the_clusters(tmp_path: P
     }
     result = imported(tmp_path, {**PLAIN, "SharedStorage": [made, there]})
     assert parse_fleet(result.text).storage.fsx is None
-    assert [each.existing_id for each in cluster_of(result).shared_storage.values()] == [None, "fs-0123456789abcdef0"]
+    assert [each.existing_id for each in cluster_of(result).shared_storage] == [None, "fs-0123456789abcdef0"]
 
 
 @pytest.mark.parametrize(

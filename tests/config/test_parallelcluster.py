@@ -202,7 +202,7 @@ def test_a_short_root_volume_is_a_size() -> None:
 
 
 def test_a_queue_of_one_kind_is_its_own_compute_resource() -> None:
-    queue = parse_fleet(edited(QUEUE, f"{QUEUE}, hyperthreading: false")).parallelclusters["pc"].queues["trn1"]
+    queue = parse_fleet(edited(QUEUE, f"{QUEUE}, hyperthreading: false")).parallelclusters["pc"].queue_of["trn1"]
     (resource,) = queue.compute_resources
     assert (resource.name, resource.types, resource.max_count) == ("trn1", ("trn1.32xlarge",), 4)
     assert not resource.hyperthreading

@@ -8,12 +8,13 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_iam as iam
 
-from llm_fleet import ParallelCluster
+from llm_fleet import ParallelCluster, ParallelClusterSpec
 from llm_fleet.config.load import load_fleet
 from llm_fleet.parallelcluster.provider import provider_permissions
 
 PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "parallelcluster.md"
 PARAMETERS = list(inspect.signature(ParallelCluster.__init__).parameters)[3:]
+FIELDS = list(ParallelClusterSpec.model_fields)
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def page() -> str:
 
 
 def test_every_parameter_is_on_the_page(page: str):
-    assert [name for name in PARAMETERS if f"`{name}`" not in page] == []
+    assert [name for name in (*PARAMETERS, *FIELDS) if f"`{name}`" not in page] == []
 
 
 def test_every_parameter_is_in_the_docstring():

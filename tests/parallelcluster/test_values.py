@@ -129,7 +129,7 @@ def test_a_login_pool_has_one_node_where_no_number_is_given() -> None:
     fleet = parse_fleet(
         edited("kind: parallelcluster", "kind: parallelcluster\n    login: {people: {type: m5.xlarge}}")
     )
-    (of_file,) = fleet.parallelclusters["pc"].login_pools.values()
+    (of_file,) = fleet.parallelclusters["pc"].login_pools
     assert of_file == LoginPool(name="people", instance_type="m5.xlarge")
     assert of_file.count == 1
 
