@@ -23,7 +23,9 @@ class NodeSetupModel(ClusterSpec, NamedModel):
     """A cluster of any kind, as far as nodes are set up alike. Its key is its name, unless `name` says otherwise."""
 
     # Pyright does not see that models are frozen, where an attribute may have a narrower type. Its key is the default.
-    cluster_name: Annotated[str, InFile(str | None), Field(alias="name")] = ""  # pyright: ignore[reportIncompatibleVariableOverride]
+    cluster_name: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
+        str, InFile(str | None), Field(alias="name", json_schema_extra=lambda schema: schema.pop("default"))
+    ] = ""
     """The cluster's name. Default: its key in this file."""
     users: Mapping[str, ClusterUser] = {}
     """People by login name, with the same ids on every node. Default: the image's own user."""
