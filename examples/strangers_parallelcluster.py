@@ -1,4 +1,4 @@
-"""A ParallelCluster in a stack of your own: the fourteen lines between the markers, and the app around them.
+"""A ParallelCluster in a stack of your own: the ten lines between the markers, and the app around them.
 
 python examples/strangers_parallelcluster.py          synthesizes it to cdk.out, without an AWS account
 """
@@ -29,22 +29,16 @@ class ResearchStack(cdk.Stack):
         super().__init__(scope, id, env=env)
         engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
 
-        # --- the fourteen lines ---
+        # --- the ten lines ---
         network = FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
         lustre = LustreFileSystem(self, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
         home = OpenZfsFileSystem(self, "Home", network=network)
-        cluster = ParallelCluster(
-            self,
-            "Train",
-            ParallelClusterSpec(
-                head_node=HeadNode(instance_type="m5.2xlarge"),
-                queues=[Queue.trainium("trn1", max_count=4), Queue.gpu("p5", instance_type="p5.48xlarge", max_count=2)],
-                login_pools=[LoginPool(name="login", instance_type="m5.large")],
-            ),
-            network=network,
-            lustre=lustre,
-            open_zfs=home,
+        spec = ParallelClusterSpec(
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[Queue.trainium("trn1", max_count=4), Queue.gpu("p5", instance_type="p5.48xlarge", max_count=2)],
+            login_pools=[LoginPool(name="login", instance_type="m5.large")],
         )
+        cluster = ParallelCluster(self, "Train", spec, network=network, lustre=lustre, open_zfs=home)
         cluster.grants.ssm_session(engineers)
         # --- the end of them ---
         cluster.add_outputs()
