@@ -1,6 +1,6 @@
 """A model served behind a load balancer, by ECS on Neuron instances."""
 
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import aws_cdk as cdk
 import jsii
@@ -28,6 +28,7 @@ from llm_fleet.rules.inference.forms import check_form
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.served_model import ModelSource
 from llm_fleet.spec.service import ServiceSpec
+from llm_fleet.spec.spec import in_request
 
 _ALL = 100
 
@@ -44,10 +45,10 @@ def render_service(
     target_group_arn: str,
     port: int,
     grace_seconds: int,
-    execute_command: bool,
 ) -> ecs.CfnService:
-    """Return the service `Service` in `scope`."""
-    tasks = plan.spec.tasks
+    """Return the service `Service` in `scope`; plain fields of the description name the property that they become."""
+    tasks, of_fields = plan.spec.tasks, in_request(plan.spec)
+    deployment = of_fields.pop("deployment_configuration", {})
     return ecs.CfnService(
         scope,
         "Service",
@@ -62,7 +63,7 @@ def render_service(
             )
         ],
         placement_constraints=capacity.placement_constraints or None,
-        deployment_configuration=_deployment(tasks.minimum),
+        deployment_configuration=_deployment(tasks.minimum, **deployment),
         availability_zone_rebalancing="DISABLED",
         health_check_grace_period_seconds=grace_seconds,
         load_balancers=[
@@ -78,9 +79,9 @@ def render_service(
             )
         ),
         enable_ecs_managed_tags=True,
-        enable_execute_command=execute_command,
         propagate_tags="SERVICE",
         tags=[cdk.CfnTag(key="Name", value=plan.name)],
+        **of_fields,
     )
 
 
@@ -93,7 +94,7 @@ def least_healthy_percent(tasks: int) -> int:
     return _ALL * (tasks - 1) // tasks
 
 
-def _deployment(tasks: int) -> ecs.CfnService.DeploymentConfigurationProperty:
+def _deployment(tasks: int, **of_fields: Any) -> ecs.CfnService.DeploymentConfigurationProperty:
     """Return how tasks are replaced: never more than there are hosts for, one by one, and back when they do not start.
 
     With that no AZ can be rebalanced, which starts a task before it stops one.
@@ -102,6 +103,7 @@ def _deployment(tasks: int) -> ecs.CfnService.DeploymentConfigurationProperty:
         minimum_healthy_percent=least_healthy_percent(tasks),
         maximum_percent=_ALL,
         deployment_circuit_breaker=ecs.CfnService.DeploymentCircuitBreakerProperty(enable=True, rollback=True),
+        **of_fields,
     )
 
 
@@ -374,7 +376,6 @@ class InferenceService(ServiceBase):
             target_group_arn=self.front.target_group_arn,
             port=process.port,
             grace_seconds=grace_seconds,
-            execute_command=execute_command,
         )
         # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
         # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.

@@ -14,7 +14,7 @@ from llm_fleet.spec.front import Front
 from llm_fleet.spec.model_server import AnyServer, TgiServer
 from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.shape import OWN_KEY
-from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec
+from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec
 from llm_fleet.spec.values import Days, Gibibytes, NeuronInstanceName, Seconds, TopicArn, WaitSeconds
 
 
@@ -159,7 +159,7 @@ class ServiceSpec(Spec):
     """How long logs are kept. Default: `30 days`."""
     health_check_grace_seconds: Annotated[Seconds | None, Field(alias="load_time")] = None
     """How long a task may take to load the model before its health counts. Default: by the server and the model."""
-    execute_command: bool = False
+    execute_command: Annotated[bool, InRequest("enable_execute_command")] = False
     """Whether `aws ecs execute-command` opens a shell in a task. Default: no; who has one has the model and the key."""
     neuron_health: bool = True
     """Whether a daemon watches the Neuron devices of hosts. Default: yes on `ec2`."""
