@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.export import ModelExport as ModelExport
     from llm_fleet.inference.service import InferenceService as InferenceService
-    from llm_fleet.jobs.training_run import Checkpoint as Checkpoint
-    from llm_fleet.jobs.training_run import ServedExport as ServedExport
-    from llm_fleet.jobs.training_run import TrainingData as TrainingData
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics as ClusterMetrics
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
@@ -68,10 +65,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import ScalingStrategy as ScalingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
     from llm_fleet.rules.terms import StorageKind as StorageKind
-    from llm_fleet.rules.training.run import ActivationCheckpointing as ActivationCheckpointing
-    from llm_fleet.rules.training.run import Backend as Backend
-    from llm_fleet.rules.training.run import Precision as Precision
-    from llm_fleet.rules.training.run import TrainingPartition as TrainingPartition
     from llm_fleet.rules.training.run_plan import MemoryEstimate as MemoryEstimate
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
@@ -102,6 +95,13 @@ if TYPE_CHECKING:
     from llm_fleet.spec.instance_group import NetworkInterfaceType as NetworkInterfaceType
     from llm_fleet.spec.instance_group import RollingUpdate as RollingUpdate
     from llm_fleet.spec.instance_group import ScheduledUpdate as ScheduledUpdate
+    from llm_fleet.spec.jobs import ActivationCheckpointing as ActivationCheckpointing
+    from llm_fleet.spec.jobs import Backend as Backend
+    from llm_fleet.spec.jobs import Checkpoint as Checkpoint
+    from llm_fleet.spec.jobs import Precision as Precision
+    from llm_fleet.spec.jobs import ServedExport as ServedExport
+    from llm_fleet.spec.jobs import TrainingData as TrainingData
+    from llm_fleet.spec.jobs import TrainingPartition as TrainingPartition
     from llm_fleet.spec.lustre import DataRepository as DataRepository
     from llm_fleet.spec.lustre import ExistingLustre as ExistingLustre
     from llm_fleet.spec.lustre import LustreBackups as LustreBackups
@@ -204,7 +204,7 @@ _HOMES = {
     "iam.session_document": ("SessionDocument",),
     "inference.export": ("ModelExport",),
     "inference.service": ("InferenceService",),
-    "jobs.training_run": ("Checkpoint", "ServedExport", "TrainingData", "TrainingRun"),
+    "jobs.training_run": ("TrainingRun",),
     "lifecycle.cluster_metrics": ("ClusterMetrics",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
@@ -242,7 +242,6 @@ _HOMES = {
         "SlurmConfigStrategy",
         "StorageKind",
     ),
-    "rules.training.run": ("ActivationCheckpointing", "Backend", "Precision", "TrainingPartition"),
     "rules.training.run_plan": ("MemoryEstimate",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
@@ -268,6 +267,15 @@ _HOMES = {
         "NetworkInterfaceType",
         "RollingUpdate",
         "ScheduledUpdate",
+    ),
+    "spec.jobs": (
+        "ActivationCheckpointing",
+        "Backend",
+        "Checkpoint",
+        "Precision",
+        "ServedExport",
+        "TrainingData",
+        "TrainingPartition",
     ),
     "spec.lustre": (
         "DataRepository",

@@ -1,13 +1,21 @@
 """Each bad input of a training run, through both doors: fleet file and `TrainingRun` give one error, of one code."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
+from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainingPartition
+from llm_fleet.spec.jobs import (
+    ActivationCheckpointing,
+    Backend,
+    Checkpoint,
+    Precision,
+    ServedExport,
+    TrainingData,
+    TrainingPartition,
+)
 from tests.config import good_job
 from tests.config.good_job import SECRET, with_keys
 
@@ -148,5 +156,5 @@ export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
 
 def test_defaults_of_both_doors_are_one():
     of_file, of_run = good_job.run(), TrainingRun(**values())
-    for each in fields(TrainingRun):
-        assert getattr(of_file, each.name) == getattr(of_run, each.name), each.name
+    for name in TrainingRun.model_fields:
+        assert getattr(of_file, name) == getattr(of_run, name), name

@@ -18,7 +18,7 @@ from llm_fleet.catalog.training_environments import backends
 from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.jobs.settings import run_settings, stage_settings
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend
 from llm_fleet.spec.model_shape import TrainedShape
 from tests.rules.training.run.runs import partition, run
 from tools.synth_environment import ROOT

@@ -8,11 +8,10 @@ import pytest
 
 from llm_fleet.catalog.model_shapes import training_memory
 from llm_fleet.catalog.training_environments import backends
-from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend
 from llm_fleet.rules.training.run_plan import RunPlan
 from llm_fleet.rules.training.run_spread import breakdown, spread
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend
 from tests.rules.training.run.runs import LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B, partition, run, values
 from tools.synth_environment import ROOT
 
@@ -117,13 +116,8 @@ def judged(told_of: dict[str, Any]) -> tuple[RunPlan, Any]:
     """Plan and estimate, of a run that does not fit too."""
     from llm_fleet.rules.training.run_plan import estimate, planned
 
-    unchecked = object.__new__(TrainingRun)
-    good = run(model=LLAMA_2_7B)
-    given = values(**told_of)
-    for name in TrainingRun.__dataclass_fields__:
-        object.__setattr__(unchecked, name, given.get(name, getattr(good, name)))
     shape = run(model=told_of["model"], partition=partition("p5.48xlarge", 64)).shape
-    object.__setattr__(unchecked, "shape", shape)
+    unchecked = run(model=LLAMA_2_7B).model_copy(update={**values(**told_of), "shape": shape})
     plan = planned(unchecked)
     assert plan is not None
     return plan, estimate(plan, shape)

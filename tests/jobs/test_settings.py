@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from llm_fleet.catalog.job_settings import job_stages, shared_settings
 from llm_fleet.jobs.batch_file import ORDER, RUN, jobs_folder, template
 from llm_fleet.jobs.check_batch_file import check_batch_file
 from llm_fleet.jobs.settings import directives, run_settings, stage_settings
-from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
-from llm_fleet.rules.training.run import Backend
+from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.spec.jobs import Backend, Checkpoint, ServedExport, TrainingData
 from tests.rules.training.run.runs import LLAMA_3_8B, partition, run
 from tools import make_job_settings
 from tools.synth_environment import ROOT
@@ -130,10 +129,10 @@ def test_both_trainings_begin_with_the_same_values() -> None:
 
 
 def test_values_are_those_of_a_run_that_says_nothing() -> None:
-    run = {one.name: one.default for one in fields(TrainingRun)}
-    checkpoint = {one.name: one.default for one in fields(Checkpoint)}
-    export = {one.name: one.default for one in fields(ServedExport)}
-    data = {one.name: one.default for one in fields(TrainingData)}
+    run, checkpoint, export, data = (
+        {name: field.default for name, field in kind.model_fields.items()}
+        for kind in (TrainingRun, Checkpoint, ServedExport, TrainingData)
+    )
     expected = {
         "train": {
             "STEPS": run["steps"],

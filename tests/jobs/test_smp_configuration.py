@@ -10,18 +10,11 @@ from llm_fleet.jobs.render_run import render_smp
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.smp import check_smp
+from llm_fleet.spec.jobs import TrainingData, TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 
-
-class Nothing:
-    shard_degree = tensor_parallel = context_parallel = seed = None
-
-
-class Run:
-    shard_degree = 16
-    tensor_parallel = None
-    context_parallel = 2
-    seed = 42
+NOTHING = TrainingRunSpec(name="llama", model="me/llama", data=TrainingData(place="me/corpus"))
+RUN = NOTHING.model_copy(update={"shard_degree": 16, "context_parallel": 2, "seed": 42})
 
 
 def test_the_posts_configuration_under_todays_names() -> None:
@@ -33,7 +26,7 @@ def test_the_posts_configuration_under_todays_names() -> None:
         tensor_parallel_degree=8,
         tensor_parallel_seed=0,
     )
-    assert render_smp(configuration, Nothing()) == (
+    assert render_smp(configuration, NOTHING) == (
         "{\n"
         '  "hybrid_shard_degree": 16,\n'
         '  "sm_activation_offloading": true,\n'
@@ -66,7 +59,7 @@ def test_all_that_is_wrong_is_reported_together() -> None:
 
 def test_what_the_job_tells_is_filled_in() -> None:
     told = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
-    assert json.loads(render_smp(told, Run())) == {
+    assert json.loads(render_smp(told, RUN)) == {
         "hybrid_shard_degree": 16,
         "sm_activation_offloading": True,
         "tensor_parallel_degree": 4,
@@ -77,9 +70,9 @@ def test_what_the_job_tells_is_filled_in() -> None:
 
 
 def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:
-    assert json.loads(render_smp(SmpConfiguration(tensor_parallel_seed=3), Run()))["random_seed"] == 3
+    assert json.loads(render_smp(SmpConfiguration(tensor_parallel_seed=3), RUN))["random_seed"] == 3
 
 
 def test_degrees_that_differ_are_refused() -> None:
     with pytest.raises(FleetError, match="LF841"):
-        render_smp(SmpConfiguration(hybrid_shard_degree=8), Run())
+        render_smp(SmpConfiguration(hybrid_shard_degree=8), RUN)

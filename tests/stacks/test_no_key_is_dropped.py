@@ -15,6 +15,8 @@ from tools.synth_environment import ROOT
 
 # `kind` chooses the model.
 ONLY_CHOOSES = {"kind"}
+# What the command runs, and no stack is made of.
+ONLY_RUN = {"jobs"}
 # What a rule compares with the place of a group, and no API takes.
 ONLY_CHECKED = {"training_plan_availability_zone_id"}
 
@@ -66,8 +68,11 @@ CONSTRUCTS = STACKS + text(
 )
 
 
+OF_JOBS = ("llm_fleet.config.jobs.", "llm_fleet.jobs.", "llm_fleet.spec.jobs")
+
+
 def is_of_jobs(model: type[FleetModel]) -> bool:
-    return model.__module__.startswith("llm_fleet.config.jobs.") or model is SmpConfiguration
+    return model.__module__.startswith(OF_JOBS) or model is SmpConfiguration
 
 
 def settings_of(model: type[FleetModel]) -> set[str]:
@@ -95,7 +100,7 @@ def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
     unread = [
         field
         for field, facts in model.model_fields.items()
-        if field not in ONLY_CHOOSES | ONLY_CHECKED | settings_of(model)
+        if field not in ONLY_CHOOSES | ONLY_CHECKED | ONLY_RUN | settings_of(model)
         and not any(isinstance(each, InRequest) for each in facts.metadata)
         and not model.key_of(field).startswith(PYTHON_ONLY)
         and not re.search(rf"\.{field}\b", CONSTRUCTS if is_spec(model) else STACKS)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from llm_fleet.config.check_service import follows_in_service
-from llm_fleet.config.jobs.consequences import follows_from_cluster, follows_in_job
 from llm_fleet.config.sagemaker.consequences import (
     SAGEMAKER_OF_NETWORK,
     SAGEMAKER_OF_REGION,
@@ -59,7 +58,45 @@ _OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.
 _OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
 _WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
 _ZONES = ("az", "azs", "vpc")
-_IN_A_PIECE = (follows_in_service, follows_in_job, follows_in_sagemaker)
+_ELSEWHERE = frozenset({"clusters", "storage", "services"})
+_OF_JOB_SPREAD = frozenset(
+    {
+        Code.JOB_DEGREE,
+        Code.JOB_TENSOR_PARALLEL,
+        Code.JOB_MODEL_DIVISION,
+        Code.JOB_WORLD_SIZE,
+        Code.JOB_BATCH,
+        Code.JOB_SEQUENCE,
+        Code.JOB_SHARD_DEGREE,
+        Code.JOB_MEMORY,
+        Code.JOB_SMP,
+        Code.JOB_CHECKPOINT_ROOM,
+        Code.MODEL_SHAPE_UNKNOWN,
+        Code.SMP_WORLD_SIZE,
+        Code.SMP_CONTEXT,
+    }
+)
+
+
+def _follows_in_job(finding: Problem, cause: tuple[PathPart, ...]) -> bool:
+    """Return whether `finding` judges a job by what has no right form at `cause`, a path in the file's keys."""
+    if finding.path[:1] != ("jobs",):
+        return False
+    if cause[:1] == ("jobs",):
+        from llm_fleet.rules.training.run import SPREAD  # Only a fleet with jobs has its rules imported.
+
+        same = finding.path[:2] == cause[:2] and cause[2:3] != () and cause[2] in SPREAD | {"config"}
+        return same and finding.code in _OF_JOB_SPREAD
+    return bool(cause) and cause[0] in _ELSEWHERE
+
+
+def _follows_from_cluster(finding: Problem, cause: Problem) -> bool:
+    """Return whether a job is on instances that its cluster cannot have, which is told there."""
+    of_job = finding.path[:1] == ("jobs",) and finding.code in (Code.JOB_PARTITION, Code.JOB_BACKEND)
+    return of_job and cause.path[:1] == ("clusters",) and cause.path[-1] in ("type", "types")
+
+
+_IN_A_PIECE = (follows_in_service, _follows_in_job, follows_in_sagemaker)
 
 
 def without_consequences(form: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:
@@ -102,7 +139,7 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
 
 def _follows(finding: Problem, cause: Problem) -> bool:
     path = cause.path
-    if follows_from_cluster(finding, cause) or follows_from_model(finding, cause):
+    if _follows_from_cluster(finding, cause) or follows_from_model(finding, cause):
         return True
     if path == ("region",):
         return finding.code in _OF_REGION

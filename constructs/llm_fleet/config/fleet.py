@@ -88,7 +88,6 @@ class Fleet(FleetModel):
         name_entries(self.clusters)
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)
-        name_entries(self.jobs)
         return self
 
     @property

@@ -22,10 +22,6 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
 
         read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(read, "clusters", _each(_cluster))
-    if "jobs" in data:
-        from llm_fleet.config.jobs.short_form import job_in_long_form
-
-        read = _under(read, "jobs", _each(job_in_long_form))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 
 

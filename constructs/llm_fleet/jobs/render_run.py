@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from llm_fleet.catalog.job_settings import job_stages, shared_settings
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.jobs.find import find_partition
+from llm_fleet.config.jobs.check_jobs import served
 from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.jobs.served import served
+from llm_fleet.config.jobs.partitions import find_partition
 from llm_fleet.jobs.batch_file import RUN, BatchFile, template
 from llm_fleet.jobs.check_batch_file import check_directive, unknown_setting
 from llm_fleet.jobs.settings import (
@@ -21,11 +21,12 @@ from llm_fleet.jobs.settings import (
     stage_settings,
     stages_of,
 )
-from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
+from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.rules.training.smp_run import SmpRunLike, check_smp_run, run_values
+from llm_fleet.rules.training.smp_run import check_smp_run, run_values
+from llm_fleet.spec.jobs import TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\[\]~*-]+")
@@ -142,7 +143,7 @@ def render_run(
     return files
 
 
-def render_smp(smp: SmpConfiguration, run: SmpRunLike) -> str:
+def render_smp(smp: SmpConfiguration, run: TrainingRunSpec) -> str:
     """Return the text of `smp_config.json`: what is set in `smp`, and what it leaves to `run`.
 
     Raises `FleetError` where both have a degree and differ.
@@ -217,14 +218,6 @@ def _of(own: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return {name: own[name] for name in names if name in own}
 
 
-_AS_WRITTEN = (
-    *("model", "nodes", "backend", "shape", "revision", "from_weights", "folder", "sequence_length", "global_batch"),
-    *("micro_batch", "tensor_parallel", "pipeline_parallel", "context_parallel", "shard_degree"),
-    *("activation_checkpointing", "precision", "steps", "learning_rate", "warmup_steps", "weight_decay", "seed"),
-    *("max_restarts", "smp"),
-)
-
-
 def training_runs(fleet: Fleet) -> Mapping[str, TrainingRun]:
     """Return the jobs of `fleet`, which was loaded and so is right, as runs by name."""
     return {name: training_run(job, fleet) for name, job in fleet.jobs.items()}
@@ -235,22 +228,4 @@ def training_run(job: JobConfig, fleet: Fleet) -> TrainingRun:
     found = find_partition(job, fleet)
     if isinstance(found, Problem):
         raise FleetError([found.under("jobs", job.name)])
-    export = served(job, fleet)
-    return TrainingRun(
-        name=job.name,
-        partition=found.partition,
-        data=TrainingData(place=job.data.place, text_field=job.data.text_field),
-        checkpoint=Checkpoint(every=job.checkpoint.every, keep=job.checkpoint.keep, mirror=job.checkpoint.mirror),
-        export=None
-        if export is None
-        else ServedExport(
-            to=export.to,
-            server=export.server,
-            instance_type=export.instance_type,
-            tensor_parallel=export.tensor_parallel,
-            batch_size=export.batch_size,
-            sequence_length=export.sequence_length,
-            environment=export.environment,
-        ),
-        **{name: getattr(job, name) for name in _AS_WRITTEN},
-    )
+    return TrainingRun(**vars(job.placed(found.partition, export=served(job, fleet))))

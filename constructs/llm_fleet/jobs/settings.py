@@ -11,8 +11,8 @@ from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run import Backend
 from llm_fleet.rules.training.run_sources import source_of
+from llm_fleet.spec.jobs import Backend
 from llm_fleet.spec.served_model import ModelSource
 
 _LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<rest>.*)")

@@ -60,7 +60,7 @@ fleet file is validated as JSON, where strict typing takes lists for tuples and 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args, get_origin
 
@@ -142,7 +142,7 @@ class Spec(FleetModel):
         # Pydantic then makes the nested mappings of a fleet file without this, and reports all errors together.
         __init__.__pydantic_base_init__ = True
 
-    def narrowed(self, to: type[_Other], **changes: Any) -> _Other:
+    def narrowed(self, to: type[_Other], /, **changes: Any) -> _Other:
         """Return what `to`, a description of the same thing with fewer or other fields, has of it, with `changes`."""
         of = {name: getattr(self, name) for name in to.model_fields if name in type(self).model_fields}
         return to.model_construct(**{**of, **changes})
@@ -395,6 +395,8 @@ def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -
     elif kinds := kinds_of(wanted_class):
         wanted = " or ".join(f"a {each.__name__}" for each in kinds.values())
         remedy = f"write {next(iter(kinds.values())).__name__}()"
+    elif isinstance(wanted_class, type) and is_dataclass(wanted_class):
+        wanted, remedy = f"a {wanted_class.__name__}", f"write {wanted_class.__name__}(…)"
     elif kind == "literal_error":
         code, wanted = Code.NOT_A_CHOICE, " or ".join(map(repr, get_args(wanted_class)))
         remedy = "write one of them"

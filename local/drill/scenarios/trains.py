@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from llm_fleet.jobs.training_run import Checkpoint, TrainingRun
+from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.spec.jobs import Checkpoint
 from local.drill.cluster import DrillCluster
 from local.drill.training.outcome import Training
 from local.drill.training.run_on_cluster import Ground, RunOnCluster
@@ -29,7 +30,7 @@ class Trains:
         `ground`: another cluster than the shared one.
         """
         on = ground or self.cluster
-        made = RunOnCluster(on, replace(self.run, checkpoint=Checkpoint(every=every, keep=3)), name=name)
+        made = RunOnCluster(on, self.run.model_copy(update={"checkpoint": Checkpoint(every=every, keep=3)}), name=name)
         made.take_data_of(self.undisturbed)
         return made
 

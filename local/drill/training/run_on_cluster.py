@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Protocol
@@ -68,7 +67,7 @@ class RunOnCluster:
     def __init__(self, cluster: Ground, run: TrainingRun, *, name: str | None = None) -> None:
         """Take the cluster and the run, under another `name` where one is given."""
         self._cluster = cluster
-        self.run = run if name is None else replace(run, name=name, folder=None)
+        self.run = run if name is None else run.model_copy(update={"name": name, "folder": None})
         self.jobs: dict[str, str] = {}
         """Ids of the jobs that were submitted, by stage; of a stage that was submitted twice the last."""
 

@@ -8,6 +8,7 @@ from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.smp import check_smp, smp_remarks
 from llm_fleet.rules.training.smp_run import check_smp_in_run
+from llm_fleet.spec.jobs import TrainingData, TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 
 REFERENCE = {
@@ -27,14 +28,8 @@ def smp(**values: Any) -> SmpConfiguration:
     return SmpConfiguration.model_construct(**values)
 
 
-class Run:
-    """A job, as far as SMP shares it."""
-
-    def __init__(self, **values: int) -> None:
-        self.shard_degree = values.get("shard_degree")
-        self.tensor_parallel = values.get("tensor_parallel")
-        self.context_parallel = values.get("context_parallel")
-        self.seed = values.get("seed")
+def job(**values: int) -> TrainingRunSpec:
+    return TrainingRunSpec(name="llama", model="me/llama", data=TrainingData(place="me/corpus"), **values)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +178,7 @@ def test_what_only_acts_on_a_transformed_model_is_remarked() -> None:
 
 
 def test_what_the_job_tells_is_told_at_the_job() -> None:
-    run = Run(shard_degree=4, context_parallel=8, tensor_parallel=3, seed=7)
+    run = job(shard_degree=4, context_parallel=8, tensor_parallel=3, seed=7)
     found = check_smp_in_run(smp(), run, world_size=16)
     assert {problem.path for problem in found} == {("context_parallel",), ("tensor_parallel",)}
     assert {problem.path for problem in check_smp_in_run(None, run, world_size=16)} == {
@@ -193,11 +188,11 @@ def test_what_the_job_tells_is_told_at_the_job() -> None:
 
 
 def test_what_job_and_configuration_tell_differently_is_told() -> None:
-    run = Run(tensor_parallel=8, seed=7)
+    run = job(tensor_parallel=8, seed=7)
     found = check_smp_in_run(smp(tensor_parallel_degree=4, random_seed=7), run, world_size=16)
     assert [(problem.code, problem.path) for problem in found] == [(Code.SMP_TWICE, ("smp", "tensor_parallel_degree"))]
 
 
 def test_the_old_name_of_the_seed_is_the_configurations_own() -> None:
-    assert check_smp_in_run(smp(tensor_parallel_seed=3), Run(seed=7), world_size=16) == []
-    assert check_smp_in_run(smp(random_seed=3), Run(seed=7), world_size=16) == []
+    assert check_smp_in_run(smp(tensor_parallel_seed=3), job(seed=7), world_size=16) == []
+    assert check_smp_in_run(smp(random_seed=3), job(seed=7), world_size=16) == []

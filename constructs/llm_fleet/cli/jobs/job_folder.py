@@ -16,7 +16,7 @@ from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError, Problem
-from llm_fleet.rules.training.run import TrainingPartition
+from llm_fleet.spec.jobs import TrainingPartition
 
 _FOLDER = Path(__file__).parent / "on_cluster"
 

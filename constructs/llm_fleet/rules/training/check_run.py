@@ -9,39 +9,22 @@ from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.training_environments import backends, default_backend
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import check_fit
-from llm_fleet.rules.inference.forms import check_attributes, passing_over, wrong_names
+from llm_fleet.rules.inference.forms import wrong_names
 from llm_fleet.rules.inference.server import check_server_on
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.run import (
-    Backend,
-    ExportLike,
-    RunLike,
-    TrainingPartition,
-    changed,
-    check_numbers,
-    check_run_name,
-)
-from llm_fleet.rules.training.run_forms import (
-    CHECKPOINT,
-    DATA,
-    EXPORT,
-    RUN,
-    SPREAD,
-    check_known,
-    check_partition,
-    check_server,
-)
+from llm_fleet.rules.training.run import SPREAD, check_numbers, check_partition, check_run_known, check_run_name
 from llm_fleet.rules.training.run_plan import Accelerator, accelerator_of, planned
 from llm_fleet.rules.training.run_sources import check_buckets, check_folder, check_room, check_size, check_sources
 from llm_fleet.rules.training.run_spread import check_spread
+from llm_fleet.spec.jobs import Backend, PlacedRun, ServedExport, TrainingPartition
 from llm_fleet.spec.model_server import SERVERS
 from llm_fleet.spec.served_model import Model
 
 
-def check_place(run: RunLike) -> list[Problem]:
+def check_place(run: PlacedRun) -> list[Problem]:
     """Return what the partition of `run` lacks: instances that we know, nodes, a runtime, the backend's accelerator."""
     accelerator = accelerator_of(run.partition.instance_type)
     if accelerator is None:
@@ -49,7 +32,7 @@ def check_place(run: RunLike) -> list[Problem]:
     return [*_nodes(run), *_runtime(run), *_backend(run, accelerator)]
 
 
-def _unknown_type(run: RunLike) -> Problem:
+def _unknown_type(run: PlacedRun) -> Problem:
     return Problem(
         code=Code.JOB_PARTITION,
         message="the catalog does not know this instance type, so nothing can be said of a job on it",
@@ -59,7 +42,7 @@ def _unknown_type(run: RunLike) -> Problem:
     )
 
 
-def _nodes(run: RunLike) -> Iterator[Problem]:
+def _nodes(run: PlacedRun) -> Iterator[Problem]:
     there = run.partition.nodes
     if there < 1:
         yield Problem(
@@ -81,7 +64,7 @@ def _nodes(run: RunLike) -> Iterator[Problem]:
         )
 
 
-def _runtime(run: RunLike) -> Iterator[Problem]:
+def _runtime(run: PlacedRun) -> Iterator[Problem]:
     partition = run.partition
     if partition.training_folder is None:
         yield Problem(
@@ -99,7 +82,7 @@ def _runtime(run: RunLike) -> Iterator[Problem]:
         )
 
 
-def _backend(run: RunLike, accelerator: Accelerator) -> Iterator[Problem]:
+def _backend(run: PlacedRun, accelerator: Accelerator) -> Iterator[Problem]:
     backend = run.backend
     if backend is None:
         return
@@ -124,10 +107,10 @@ def _backend(run: RunLike, accelerator: Accelerator) -> Iterator[Problem]:
     )
 
 
-_IN_PYTHON = "; in Python TrainingEnvironment.server"
+_IN_PYTHON = "; in Python ServerEnvironment"
 
 
-def check_export(run: RunLike) -> list[Problem]:
+def check_export(run: PlacedRun) -> list[Problem]:
     """Return why nothing could serve what `run` exports: server, instance type and sizes are judged as a service's.
 
     Then, why its nodes could not compile it.
@@ -150,7 +133,7 @@ def check_export(run: RunLike) -> list[Problem]:
     return [_of_export(problem) for problem in found] or [*_environment(export, run.partition)]
 
 
-def _environment(export: ExportLike, partition: TrainingPartition) -> Iterator[Problem]:
+def _environment(export: ServedExport, partition: TrainingPartition) -> Iterator[Problem]:
     """A training environment has no exporter, and another release's compiler makes what the server refuses."""
     told, names = export.environment, partition.environments
     if is_unresolved(told):
@@ -168,7 +151,7 @@ def _environment(export: ExportLike, partition: TrainingPartition) -> Iterator[P
         )
 
 
-def _nothing_compiles(export: ExportLike, partition: TrainingPartition) -> Iterator[Problem]:
+def _nothing_compiles(export: ServedExport, partition: TrainingPartition) -> Iterator[Problem]:
     server, there = export.server.value, partition.exports_for
     if server not in model_exports() or there is None or server in there:
         return
@@ -197,13 +180,13 @@ def _of_export(problem: Problem) -> Problem:
     return replace(problem, path=("server",) if problem.path == ("kind",) else problem.path).under("export")
 
 
-def _sizes(export: ExportLike) -> Iterator[Problem]:
+def _sizes(export: ServedExport) -> Iterator[Problem]:
     for name in ("tensor_parallel", "batch_size", "sequence_length"):
         what = name.replace("_", " ")
         yield from check_number(getattr(export, name), Limit(minimum=1), Code.JOB_EXPORT, name, what=what)
 
 
-def _no_neuron(export: ExportLike) -> Problem:
+def _no_neuron(export: ServedExport) -> Problem:
     return Problem(
         code=Code.JOB_EXPORT,
         message="the servers run on instances with Neuron devices, and this is none",
@@ -214,22 +197,21 @@ def _no_neuron(export: ExportLike) -> Problem:
 
 
 _BESIDE = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
-"""What does not say how a run is spread: of a wrong type, it is judged as this."""
+"""What does not say how a run is spread: as a token, it is judged as this."""
 
 
-def check_run(run: RunLike) -> list[Problem]:
+def check_run(run: PlacedRun) -> list[Problem]:
     """Return everything that is wrong with `run`, each mistake once; a good one gives nothing.
 
     What judges values together waits until each of them is right by itself.
     """
-    of_forms = list(_forms(run))
-    wrong = wrong_names(of_forms)
-    known: RunLike = passing_over(run, wrong)
-    own = [*of_forms]
+    tokens = [*check_run_known(run), *(each.under("partition") for each in check_partition(run.partition))]
+    wrong = wrong_names(tokens)
+    own = [*tokens]
     if "name" not in wrong:
         own += check_run_name(run.name)
     if "checkpoint" not in wrong:
-        own += check_numbers(known)
+        own += check_numbers(run)
     if not wrong & {"model", "data", "partition", "revision"}:
         own += check_sources(run)
     if not wrong & {"folder", "partition"}:
@@ -240,7 +222,7 @@ def check_run(run: RunLike) -> list[Problem]:
         own += _of_size(run, wrong)
     if SPREAD & wrong_names(own) - {"model"}:
         return own
-    run = changed(run, {name: value for name, value in _BESIDE.items() if name in wrong})
+    run = run.model_copy(update={name: value for name, value in _BESIDE.items() if name in wrong})
     place = check_place(run)
     if any(problem.code in (Code.JOB_PARTITION, Code.JOB_BACKEND) for problem in place):
         return [*own, *place]
@@ -250,27 +232,13 @@ def check_run(run: RunLike) -> list[Problem]:
     return [*own, *place, *check_spread(there), *room]
 
 
-def _on_its_nodes(run: RunLike) -> RunLike:
+def _on_its_nodes(run: PlacedRun) -> PlacedRun:
     """Return `run` on as many nodes as there are, where it asks for more: the rest is judged by those."""
     there = run.partition.nodes
-    return changed(run, {"nodes": there}) if run.nodes is not None and run.nodes > there else run
+    return run.model_copy(update={"nodes": there}) if run.nodes is not None and run.nodes > there else run
 
 
-def _forms(run: RunLike) -> Iterator[Problem]:
-    found = [*check_attributes(run, RUN), *check_known(run, RUN)]
-    yield from found
-    wrong = wrong_names(found)
-    if "partition" not in wrong:
-        yield from (problem.under("partition") for problem in check_partition(run.partition))
-    parts = (("data", run.data, DATA), ("checkpoint", run.checkpoint, CHECKPOINT), ("export", run.export, EXPORT))
-    for name, part, forms in parts:
-        if name not in wrong and part is not None:
-            own = [*check_attributes(part, forms), *check_known(part, forms)]
-            own += check_server(part) if name == "export" else []
-            yield from (problem.under(name) for problem in own)
-
-
-def _of_size(run: RunLike, wrong: frozenset[str]) -> list[Problem]:
+def _of_size(run: PlacedRun, wrong: frozenset[str]) -> list[Problem]:
     if wrong & {"model", "shape"}:
         return []
     found = check_size(run)

@@ -21,7 +21,7 @@ from llm_fleet.catalog.training_environments import (
     default_warmup_steps,
 )
 from llm_fleet.rules.inference.fit import GIB
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, RunLike
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun, Precision
 from llm_fleet.spec.model_shape import TrainedShape
 
 _ML = "ml."
@@ -140,7 +140,7 @@ class RunPlan:
         return max(1, self.global_batch // (self.micro_batch * self.data_parallel))
 
 
-def backend_of(run: RunLike) -> Backend | None:
+def backend_of(run: PlacedRun) -> Backend | None:
     """Return what spreads `run`; `None` where the instance type tells nothing."""
     if run.backend is not None:
         return run.backend
@@ -148,7 +148,7 @@ def backend_of(run: RunLike) -> Backend | None:
     return None if accelerator is None else Backend(default_backend(accelerator.kind))
 
 
-def told(run: RunLike, degree: str) -> int | None:
+def told(run: PlacedRun, degree: str) -> int | None:
     """Return what `run`, or its configuration of SMP, says of `degree`; `None` for the default."""
     own = getattr(run, degree)
     if own is not None or run.smp is None or backend_of(run) is not Backend.SMP:
@@ -156,7 +156,7 @@ def told(run: RunLike, degree: str) -> int | None:
     return getattr(run.smp, OF_SMP[degree]) or None
 
 
-def plan_run(run: RunLike, *, tensor_parallel: int | None = None) -> RunPlan | None:
+def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan | None:
     """Return `run` with its defaults, `tensor_parallel` among them; `None` where its instance type is unknown.
 
     Asked only of a run whose numbers are whole and above 0.
@@ -190,12 +190,12 @@ def plan_run(run: RunLike, *, tensor_parallel: int | None = None) -> RunPlan | N
     )
 
 
-def default_folder(run: RunLike) -> str:
+def default_folder(run: PlacedRun) -> str:
     """Return `<where the runtime's folder lies>/runs/<name>`, where every user may make a folder."""
     return join(dirname(run.partition.training_folder or "/fsx/llm-fleet"), "runs", run.name)
 
 
-def _seed(run: RunLike) -> int:
+def _seed(run: PlacedRun) -> int:
     of_smp = run.smp.random_seed if run.smp is not None else None
     return next(each for each in (run.seed, of_smp, default_seed()) if each is not None)
 
@@ -397,7 +397,7 @@ def _logits(plan: RunPlan, shape: TrainedShape) -> float:
     return training_memory().logits_bytes * tokens * shape.vocabulary / plan.tensor_parallel
 
 
-def planned(run: RunLike) -> RunPlan | None:
+def planned(run: PlacedRun) -> RunPlan | None:
     """Return `run` with all its defaults; `None` where its instance type is unknown.
 
     Where nobody told a tensor parallel degree, it is the smallest with which the model fits, else the one with which

@@ -11,8 +11,8 @@ from llm_fleet.rules.inference.fit import GIB, in_gib
 from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_shape
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run import RunLike
 from llm_fleet.rules.training.run_plan import RunPlan, default_folder
+from llm_fleet.spec.jobs import PlacedRun
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 from llm_fleet.spec.served_model import Model, ModelSource
 
@@ -75,7 +75,7 @@ def source_of(location: str) -> ModelSource:
     return ModelSource.IMAGE if location.startswith("/") else ModelSource.HUB
 
 
-def check_sources(run: RunLike) -> list[Problem]:
+def check_sources(run: PlacedRun) -> list[Problem]:
     """Return what is wrong with the places of model and data, and with the revision."""
     found = [
         *_place(run.model, "model", revision=run.revision),
@@ -84,7 +84,7 @@ def check_sources(run: RunLike) -> list[Problem]:
     return [*found, *_gated(run), *_folders(run)]
 
 
-def check_size(run: RunLike) -> list[Problem]:
+def check_size(run: PlacedRun) -> list[Problem]:
     """Return that nobody told how large the model is, or numbers that no model has."""
     shape = run.shape
     other = check_trained(run.model)
@@ -122,7 +122,7 @@ def _place(location: str, *path: str, revision: str | None = None) -> Iterator[P
             yield problem
 
 
-def _gated(run: RunLike) -> Iterator[Problem]:
+def _gated(run: PlacedRun) -> Iterator[Problem]:
     if source_of(run.model) is not ModelSource.HUB or not is_gated(run.model):
         return
     if run.partition.hub_token_secret_arn is None and run.partition.training_folder is not None:
@@ -136,18 +136,18 @@ def _gated(run: RunLike) -> Iterator[Problem]:
         )
 
 
-def _folders(run: RunLike) -> Iterator[Problem]:
+def _folders(run: PlacedRun) -> Iterator[Problem]:
     for location, path in ((run.model, ("model",)), (run.data.place, ("data", "place"))):
         if source_of(location) is ModelSource.IMAGE and not is_shared(location, run):
             yield not_shared(location, run, *path)
 
 
-def is_shared(folder: str, run: RunLike) -> bool:
+def is_shared(folder: str, run: PlacedRun) -> bool:
     """Return whether `folder` lies below a file system that all nodes share."""
     return any(folder.startswith(f"{mount.rstrip('/')}/") for mount in run.partition.shared_mounts)
 
 
-def not_shared(folder: str, run: RunLike, *path: str) -> Problem:
+def not_shared(folder: str, run: PlacedRun, *path: str) -> Problem:
     """Return that `folder` is on no storage that all nodes share."""
     mounts = run.partition.shared_mounts
     return Problem(
@@ -160,7 +160,7 @@ def not_shared(folder: str, run: RunLike, *path: str) -> Problem:
     )
 
 
-def check_folder(run: RunLike) -> Iterator[Problem]:
+def check_folder(run: PlacedRun) -> Iterator[Problem]:
     """Return what is wrong with the folder of `run`."""
     folder = run.folder
     if folder is None:
@@ -178,7 +178,7 @@ def check_folder(run: RunLike) -> Iterator[Problem]:
         )
 
 
-def check_buckets(run: RunLike) -> Iterator[Problem]:
+def check_buckets(run: PlacedRun) -> Iterator[Problem]:
     """Return which places in S3 are none, and which the nodes may not read or write."""
     partition = run.partition
     for location, path in ((run.model, ("model",)), (run.data.place, ("data", "place"))):
@@ -192,7 +192,7 @@ def check_buckets(run: RunLike) -> Iterator[Problem]:
             yield from _may(place, partition.writes, path, "write", "writes", run)
 
 
-def check_room(run: RunLike, plan: RunPlan) -> Iterator[Problem]:
+def check_room(run: PlacedRun, plan: RunPlan) -> Iterator[Problem]:
     """Return that the file system has no room for the checkpoints that are kept, and the one being written."""
     room, shape = run.partition.file_system_gib, run.shape
     if room is None or shape is None:
@@ -219,7 +219,7 @@ def checkpoint_bytes(plan: RunPlan, parameters: int) -> int:
 
 
 def _may(
-    location: str, buckets: tuple[str, ...] | None, path: tuple[str, ...], verb: str, key: str, run: RunLike
+    location: str, buckets: tuple[str, ...] | None, path: tuple[str, ...], verb: str, key: str, run: PlacedRun
 ) -> Iterator[Problem]:
     bucket = bucket_and_prefix(location)[0] if location.startswith(_S3) else ""
     if not bucket:

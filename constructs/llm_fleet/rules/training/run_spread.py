@@ -9,7 +9,6 @@ from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import in_gib
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, RunLike, changed
 from llm_fleet.rules.training.run_plan import (
     MemoryEstimate,
     RunPlan,
@@ -26,6 +25,7 @@ from llm_fleet.rules.training.run_plan import (
     undivided,
 )
 from llm_fleet.rules.training.smp_run import in_words_of_smp, path_in_smp, smp_problems, with_degrees_of_smp
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun
 from llm_fleet.spec.model_shape import TrainedShape
 
 
@@ -58,7 +58,7 @@ def spread(plan: RunPlan) -> str:
     return ", ".join([nodes, *degrees, *shards, f"data parallel {plan.data_parallel}"])
 
 
-def memory_fault(run: RunLike, plan: RunPlan, found: MemoryEstimate) -> Fault:
+def memory_fault(run: PlacedRun, plan: RunPlan, found: MemoryEstimate) -> Fault:
     """Return that `run` does not fit, with what takes how much."""
     path = "tensor_parallel" if run.tensor_parallel is not None else "model"
     return Fault(
@@ -80,7 +80,7 @@ _DEGREE_WORDS = {
 }
 
 
-def faults_of(run: RunLike) -> list[Fault]:
+def faults_of(run: PlacedRun) -> list[Fault]:
     """Return what is wrong with how `run` is spread; of a run whose instance type is unknown, nothing.
 
     What can only be judged with the degrees right waits for them: the batch, and then the memory.
@@ -96,7 +96,7 @@ def faults_of(run: RunLike) -> list[Fault]:
     return found or _memory(run, plan)
 
 
-def _not_offered(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _not_offered(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     for degree, words in _DEGREE_WORDS.items():
         value = getattr(run, degree)
         if value is not None and value > 1 and degree not in backends()[plan.backend].degrees:
@@ -109,7 +109,7 @@ def _not_offered(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
             )
 
 
-def _tensor_parallel(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _tensor_parallel(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     degree = plan.tensor_parallel
     of_cores = degrees_of_cores(plan)
     if degree == 1 or degree in of_cores or "tensor_parallel" not in backends()[plan.backend].degrees:
@@ -133,7 +133,7 @@ def _tensor_parallel(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     )
 
 
-def _model(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _model(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     shape = run.shape
     if shape is None:
         return
@@ -162,7 +162,7 @@ def _across_tensors(plan: RunPlan, shape: TrainedShape) -> Iterator[Fault]:
         )
 
 
-def _world(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _world(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     if plan.world % plan.model_parallel == 0:
         return
     degrees = ("tensor_parallel", "pipeline_parallel", "context_parallel")
@@ -178,7 +178,7 @@ def _world(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     )
 
 
-def _shards(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _shards(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     degree = told(run, "shard_degree")
     if plan.backend is not Backend.FSDP or degree is None or plan.world % degree == 0:
         return
@@ -191,7 +191,7 @@ def _shards(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     )
 
 
-def _batch(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
+def _batch(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
     at_once = plan.micro_batch * plan.data_parallel
     if plan.global_batch % at_once == 0:
         return
@@ -207,7 +207,7 @@ def _batch(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
     )
 
 
-def _sequence_faults(run: RunLike, plan: RunPlan, *, divided: bool) -> Iterator[Fault]:
+def _sequence_faults(run: PlacedRun, plan: RunPlan, *, divided: bool) -> Iterator[Fault]:
     longest = None if run.shape is None else run.shape.max_sequence
     length = plan.sequence_length
     if longest is not None and length > longest:
@@ -224,7 +224,7 @@ def _sequence_faults(run: RunLike, plan: RunPlan, *, divided: bool) -> Iterator[
     yield Fault(code=Code.JOB_SEQUENCE, message=message, path=("sequence_length",), value=length)
 
 
-def _memory(run: RunLike, plan: RunPlan) -> list[Fault]:
+def _memory(run: PlacedRun, plan: RunPlan) -> list[Fault]:
     found = estimate(plan, run.shape)
     return [] if found is None or found.fits else [memory_fault(run, plan, found)]
 
@@ -260,7 +260,7 @@ _NODES_BEYOND = 64
 """As many nodes as an offer for a larger partition may have."""
 
 
-def mend(run: RunLike, *, memory: bool = True) -> Changes | None:
+def mend(run: PlacedRun, *, memory: bool = True) -> Changes | None:
     """Return the cheapest changes, by attribute, that leave nothing wrong with the spread of `run`.
 
     `None` stands for leaving a key out. Returns `None` where no change was found. Without `memory`, it need not fit.
@@ -272,31 +272,31 @@ def mend(run: RunLike, *, memory: bool = True) -> Changes | None:
     return next((fitted for changes in tried if (fitted := _fitted(run, changes, memory)) is not None), None)
 
 
-def enough_nodes(run: RunLike) -> tuple[int, Changes] | None:
+def enough_nodes(run: PlacedRun) -> tuple[int, Changes] | None:
     """Return how many nodes a partition would need for `run`, with what else to change; `None` where none helps."""
     nodes = run.partition.nodes
     while nodes < _NODES_BEYOND:
         nodes = min(2 * nodes, _NODES_BEYOND)
-        larger = changed(run, {"partition": replace(run.partition, nodes=nodes), "nodes": nodes})
+        larger = run.model_copy(update={"partition": replace(run.partition, nodes=nodes), "nodes": nodes})
         changes: Changes | None = {} if is_good(larger) else mend(larger)
         if changes is not None:
             return nodes, changes
     return None
 
 
-def is_good(run: RunLike, *, memory: bool = True) -> bool:
+def is_good(run: PlacedRun, *, memory: bool = True) -> bool:
     """Return whether nothing is wrong with the spread of `run`; without `memory`, but for how much it takes."""
     faults = [fault for fault in faults_of(run) if memory or fault.code is not Code.JOB_MEMORY]
     return not faults and not smp_problems(run)
 
 
-def _tried(run: RunLike, plan: RunPlan) -> Iterator[Changes]:
+def _tried(run: PlacedRun, plan: RunPlan) -> Iterator[Changes]:
     options = _options(run, plan)
     for values in product(*options.values()):
         yield {name: value for name, value in zip(options, values, strict=True) if value != getattr(run, name)}
 
 
-def _options(run: RunLike, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
+def _options(run: PlacedRun, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
     """Return the values to try of each attribute, its own first; `None` leaves it out."""
     offered = backends()[plan.backend].degrees
     layers = run.shape.layers if run.shape is not None else 1
@@ -329,14 +329,14 @@ def _smaller(batch: int) -> list[int]:
     return [*reversed(divisors(batch))] if batch <= _LARGEST_BATCH else [batch, 1]
 
 
-def _nodes(run: RunLike, plan: RunPlan) -> list[int]:
+def _nodes(run: PlacedRun, plan: RunPlan) -> list[int]:
     """Return other numbers of nodes that the partition has, the nearest to that of the run."""
     first, last = max(1, plan.nodes - _NODES_TRIED), min(run.partition.nodes, plan.nodes + _NODES_TRIED)
     others = [each for each in range(first, last + 1) if each != plan.nodes]
     return sorted(others, key=lambda each: abs(each - plan.nodes))[:_NODES_TRIED]
 
 
-def _cost(run: RunLike, plan: RunPlan, changes: Changes) -> float:
+def _cost(run: PlacedRun, plan: RunPlan, changes: Changes) -> float:
     total = 0.0
     for name, value in changes.items():
         own = getattr(plan, name)
@@ -346,9 +346,9 @@ def _cost(run: RunLike, plan: RunPlan, changes: Changes) -> float:
     return total
 
 
-def _fitted(run: RunLike, changes: Changes, memory: bool) -> Changes | None:
+def _fitted(run: PlacedRun, changes: Changes, memory: bool) -> Changes | None:
     """Return `changes`, with sequence and batch such that they go with the rest; `None` where more is wrong."""
-    plan = planned(changed(run, changes))
+    plan = planned(run.model_copy(update=changes))
     if plan is None:
         return None
     fitted = dict(changes)
@@ -360,10 +360,10 @@ def _fitted(run: RunLike, changes: Changes, memory: bool) -> Changes | None:
     at_once = plan.micro_batch * plan.data_parallel
     if run.global_batch is not None and run.global_batch % at_once:
         fitted["global_batch"] = max(1, round(run.global_batch / at_once)) * at_once
-    return fitted if is_good(changed(run, fitted), memory=memory) else None
+    return fitted if is_good(run.model_copy(update=fitted), memory=memory) else None
 
 
-def _longest_sequence(run: RunLike, plan: RunPlan) -> int | None:
+def _longest_sequence(run: PlacedRun, plan: RunPlan) -> int | None:
     """Return the longest sequence, up to that of the run, that model and degrees can have."""
     longest = run.shape.max_sequence if run.shape is not None else None
     shared = plan.tensor_parallel if backends()[plan.backend].sequence_parallel else 1
@@ -376,7 +376,7 @@ _MORE_MEMORY = "take instances with more memory, a shorter sequence or a smaller
 _WITH_PIPELINE = "take instances with more memory, a backend with pipeline parallel, or a smaller model"
 
 
-def check_spread(run: RunLike) -> list[Problem]:
+def check_spread(run: PlacedRun) -> list[Problem]:
     """Return what is wrong with degrees, batch, sequence and memory of `run`. Its remedies, all followed, pass."""
     of_smp = smp_problems(run)
     lifted = with_degrees_of_smp(run)
@@ -398,7 +398,7 @@ def check_spread(run: RunLike) -> list[Problem]:
     return [*problems, *(_in_run(each, remedy) for each in of_smp if not _follows(each, problems, run))]
 
 
-def _follows(problem: Problem, found: list[Problem], run: RunLike) -> bool:
+def _follows(problem: Problem, found: list[Problem], run: PlacedRun) -> bool:
     """Whether a problem of SMP is one of `found` already, or of a default that follows from a wrong degree."""
     left_out = problem.path[0] in _DEGREES_OF_SMP and getattr(run, str(problem.path[0])) is None
     return problem.path in [each.path for each in found] or (bool(found) and left_out)
@@ -409,7 +409,7 @@ def _in_run(problem: Problem, remedy: str) -> Problem:
     return replace(problem, remedy=remedy) if problem.path[0] in _DEGREES_OF_SMP else problem
 
 
-def _remedy(run: RunLike) -> str:
+def _remedy(run: PlacedRun) -> str:
     """Return what to write. Where no spread fits the memory, that comes after what is wrong besides."""
     changes = mend(run)
     if changes:
@@ -424,7 +424,7 @@ def _remedy(run: RunLike) -> str:
     return f"give the partition {nodes} nodes{', and ' if written else ''}{in_words(written)}{why}"
 
 
-def _hopeless(run: RunLike) -> str:
+def _hopeless(run: PlacedRun) -> str:
     accelerator = accelerator_of(run.partition.instance_type, backend_of(run))
     offered = [
         each for each in backends().values() if each.families is not None and "pipeline_parallel" in each.degrees

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 from llm_fleet.catalog.training_job import (
     SmpImage,
@@ -18,9 +18,9 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, RunLike, changed
 from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, told
 from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values, smp_remarks
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun, TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 
 _BACKENDS = ("nccl", "smddp")
@@ -140,31 +140,7 @@ _OF_RUN = {
 """A key of SMP by the attribute of a job that means the same."""
 
 
-class SmpRunLike(Protocol):
-    """A job, as far as SMP shares it; `None` is what it leaves out."""
-
-    @property
-    def shard_degree(self) -> int | None:
-        """Over how many processes the model is sharded."""
-        ...
-
-    @property
-    def tensor_parallel(self) -> int | None:
-        """Over how many processes each layer is spread."""
-        ...
-
-    @property
-    def context_parallel(self) -> int | None:
-        """Over how many processes each sequence is spread."""
-        ...
-
-    @property
-    def seed(self) -> int | None:
-        """The seed of the job."""
-        ...
-
-
-def check_smp_run(smp: SmpConfiguration, run: SmpRunLike) -> list[Problem]:
+def check_smp_run(smp: SmpConfiguration, run: TrainingRunSpec) -> list[Problem]:
     """Return which degrees `smp` tells otherwise than its job, at the keys of `smp`; its seed may be another."""
     found: list[Problem] = []
     for name, of_run in _OF_RUN.items():
@@ -188,7 +164,7 @@ def check_smp_run(smp: SmpConfiguration, run: SmpRunLike) -> list[Problem]:
 
 def check_smp_in_run(
     smp: SmpConfiguration | None,
-    run: SmpRunLike,
+    run: TrainingRunSpec,
     *,
     world_size: int | None = None,
     activation_checkpointing: bool | None = None,
@@ -213,12 +189,12 @@ def check_smp_in_run(
     return [*(problem.under("smp") for problem in (*check_smp_seeds(smp), *check_smp_run(smp, run))), *at_home]
 
 
-def _values_of_run(run: SmpRunLike) -> Mapping[str, Any]:
+def _values_of_run(run: TrainingRunSpec) -> Mapping[str, Any]:
     told = {name: getattr(run, of_run) for name, of_run in _OF_RUN.items()}
     return {name: value for name, value in told.items() if value is not None}
 
 
-def run_values(smp: SmpConfiguration, run: SmpRunLike) -> Mapping[str, Any]:
+def run_values(smp: SmpConfiguration, run: TrainingRunSpec) -> Mapping[str, Any]:
     """Return what `smp` leaves out and `run` tells, by the keys of SMP."""
     told = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
     if smp.tensor_parallel_seed is not None:
@@ -230,7 +206,7 @@ _EXPERTS = 0
 """The training program's models are Llama's: none has experts."""
 
 
-def smp_problems(run: RunLike, region: str | None = None) -> list[Problem]:
+def smp_problems(run: PlacedRun, region: str | None = None) -> list[Problem]:
     """Return what is wrong with the degrees and the configuration of a run of `SMP`, or that another run has one."""
     plan = plan_run(run)
     if plan is None:
@@ -263,17 +239,17 @@ def _of_program(plan: RunPlan) -> Iterator[Problem]:
         )
 
 
-def smp_remarks_of(run: RunLike) -> list[str]:
+def smp_remarks_of(run: PlacedRun) -> list[str]:
     """Return what a user should know of a run of `SMP` though nothing is wrong with it, a sentence each."""
     if backend_of(run) is not Backend.SMP:
         return []
     return [*place_remarks(run.partition.instance_type), *(smp_remarks(run.smp) if run.smp is not None else [])]
 
 
-def _with_shards(run: RunLike, degree: int) -> RunLike:
+def _with_shards(run: PlacedRun, degree: int) -> PlacedRun:
     """Return `run` with the shard degree that its batch files tell, where nobody told one."""
     open_to_us = run.shard_degree is None and (run.smp is None or run.smp.hybrid_shard_degree is None)
-    return changed(run, {"shard_degree": degree}) if open_to_us else run
+    return run.model_copy(update={"shard_degree": degree}) if open_to_us else run
 
 
 def _without_use(backend: Backend) -> Problem:
@@ -285,27 +261,27 @@ def _without_use(backend: Backend) -> Problem:
     )
 
 
-def with_degrees_of_smp(run: RunLike) -> RunLike:
+def with_degrees_of_smp(run: PlacedRun) -> PlacedRun:
     """Return `run` with the degrees that its configuration of SMP tells as its own; the same run without such."""
     degrees = {own: told(run, own) for own in _told_there(run)}
-    if not degrees:
+    if not degrees or run.smp is None:
         return run
-    left = changed(cast(RunLike, run.smp), {OF_SMP[own]: None for own in degrees})
-    return changed(run, {**degrees, "smp": left})
+    left = run.smp.model_copy(update={OF_SMP[own]: None for own in degrees})
+    return run.model_copy(update={**degrees, "smp": left})
 
 
-def path_in_smp(path: tuple[PathPart, ...], run: RunLike) -> tuple[PathPart, ...]:
+def path_in_smp(path: tuple[PathPart, ...], run: PlacedRun) -> tuple[PathPart, ...]:
     """Return `path` of a degree, or where the configuration of SMP tells it."""
     there = path[:1] and path[0] in _told_there(run)
     return ("smp", OF_SMP[str(path[0])]) if there else path
 
 
-def in_words_of_smp(remedy: str, run: RunLike) -> str:
+def in_words_of_smp(remedy: str, run: PlacedRun) -> str:
     """Return a remedy with the configuration's names of the degrees that it tells."""
     for own in _told_there(run):
         remedy = re.sub(rf"\b{own}\b", OF_SMP[own], remedy)
     return remedy
 
 
-def _told_there(run: RunLike) -> list[str]:
+def _told_there(run: PlacedRun) -> list[str]:
     return [own for own in OF_SMP if getattr(run, own) is None and told(run, own) is not None]

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from llm_fleet.jobs.training_run import TrainingData, TrainingRun
+from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError, Problem
-from llm_fleet.rules.training.run import TrainingPartition
+from llm_fleet.spec.jobs import TrainingData, TrainingPartition
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B = "meta-llama/Llama-2-7b-hf", "meta-llama/Meta-Llama-3-8B", "meta-llama/Llama-3-70B"

@@ -5,9 +5,9 @@ import pytest
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import gpu_memory_mib
 from llm_fleet.jobs.training_run import TrainingRun
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision
 from llm_fleet.rules.training.run_plan import MemoryEstimate
 from llm_fleet.rules.training.run_spread import breakdown, spread
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, Precision
 from tests.rules.training.run.runs import LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B, partition, problems, run
 from tools.make_instances import ec2_types
 

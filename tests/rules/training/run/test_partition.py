@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.training_run import ServedExport
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.jobs import ServedExport
 from llm_fleet.spec.model_shape import TrainedShape
 from tests.rules.training.run.runs import partition, problems, values
 from tests.rules.training.run.test_spread import SMALL
@@ -48,9 +48,9 @@ def test_each_is_a_problem_at_its_place(name: str):
 @pytest.mark.parametrize(
     ("attribute", "value", "code"),
     [
-        ("name", None, "LF850"),
-        ("name", b"x", "LF850"),
-        ("steps", None, "LF870"),
+        ("name", None, "LF113"),
+        ("name", b"x", "LF113"),
+        ("steps", None, "LF113"),
         ("steps", TOKEN, "LF870"),
         ("nodes", TOKEN, "LF870"),
         ("global_batch", TOKEN, "LF870"),
@@ -67,9 +67,11 @@ def test_a_value_that_no_batch_file_can_have_is_a_problem_of_the_run(attribute: 
 
 @pytest.mark.parametrize("server", [None, "tgii", {}, 1])
 def test_a_server_that_there_is_none_of(server: Any):
-    (problem,) = problems(export=ServedExport(to="s3://ours/x", server=server))
-    assert (problem.code, problem.where) == ("LF114", "export.server")
-    assert "tgi" in problem.allowed
+    with pytest.raises(FleetError) as refused:
+        ServedExport(to="s3://ours/x", server=server)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == ("LF114", "server")
+    assert "ServerKind.TGI" in problem.allowed
 
 
 def test_a_size_that_nobody_told():

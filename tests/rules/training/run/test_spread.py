@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.training_run import TrainedShape
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend
+from llm_fleet.spec.jobs import ActivationCheckpointing, Backend
+from llm_fleet.spec.model_shape import TrainedShape
 from llm_fleet.spec.smp import SmpConfiguration
 from tests.rules.training.run.runs import LLAMA_3_8B, LLAMA_3_70B, partition, problems, run, values
 
