@@ -7,7 +7,15 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec, NetworkSpec
+from llm_fleet import (
+    FleetNetwork,
+    HyperPodCluster,
+    HyperPodClusterSpec,
+    InstanceGroup,
+    LustreFileSystem,
+    LustreSpec,
+    NetworkSpec,
+)
 
 
 class ResearchStack(cdk.Stack):
@@ -25,7 +33,7 @@ class ResearchStack(cdk.Stack):
             InstanceGroup.controller("ml.m5.xlarge"),
             InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=4),
         ]
-        cluster = HyperPodCluster(self, "Train", network=network, lustre=lustre, groups=groups)
+        cluster = HyperPodCluster(self, "Train", HyperPodClusterSpec(groups=groups), network=network, lustre=lustre)
         cluster.grants.describe(engineers)
         cluster.grants.ssm_session(engineers)
         cluster.add_outputs()

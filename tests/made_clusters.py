@@ -4,7 +4,7 @@ from typing import Any
 
 from constructs import Construct
 
-from llm_fleet import ParallelCluster, ParallelClusterSpec
+from llm_fleet import HyperPodCluster, HyperPodClusterSpec, ParallelCluster, ParallelClusterSpec
 from llm_fleet.spec.spec import Spec
 
 
@@ -15,3 +15,8 @@ def _of_spec(spec: type[Spec], options: dict[str, Any]) -> dict[str, Any]:
 def parallel_cluster(scope: Construct, id: str, **options: Any) -> ParallelCluster:
     """Make a ParallelCluster of the fields of `ParallelClusterSpec`, and of its own parameters."""
     return ParallelCluster(scope, id, ParallelClusterSpec(**_of_spec(ParallelClusterSpec, options)), **options)
+
+
+def hyperpod_cluster(scope: Construct, id: str, **options: Any) -> HyperPodCluster:
+    """Make a HyperPod cluster of the fields of `HyperPodClusterSpec`, and of its own parameters."""
+    return HyperPodCluster(scope, id, HyperPodClusterSpec(**_of_spec(HyperPodClusterSpec, options)), **options)

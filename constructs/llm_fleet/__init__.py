@@ -259,6 +259,7 @@ _HOMES = {
         "RolloutKind",
     ),
     "spec.front": ("Authentication", "ClaimFormat", "Front", "Jwt", "JwtClaim"),
+    "spec.hyperpod_cluster": ("HyperPodClusterSpec",),
     "spec.instance_group": (
         "AutoPatch",
         "BatchSize",

@@ -13,6 +13,7 @@ from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
 from llm_fleet.references import role_of
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
@@ -55,25 +56,23 @@ class HyperPodStack(FleetStack):
         self.cluster = HyperPodCluster(
             self,
             "Cluster",
-            fleet_name=fleet_name,
-            cluster_name=config.cluster_name,
-            groups=[
+            config.narrowed(
+                HyperPodClusterSpec,
                 # Existing security groups are imported once for all clusters, in the stack of the storage.
-                group.model_copy(
-                    update={"security_groups": tuple(map(storage.shared_security_group, group.security_group_ids))}
-                )
-                for group in config.running_groups
-            ],
+                groups=tuple(
+                    group.model_copy(
+                        update={"security_groups": tuple(map(storage.shared_security_group, group.security_group_ids))}
+                    )
+                    for group in config.running_groups
+                ),
+            ),
+            fleet_name=fleet_name,
             network=network_for(self, network),
-            availability_zone_id=config.availability_zone_id,
             lustre=storage.lustre,
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
             lifecycle=lifecycle_scripts_from(self, config, own_bucket=storage.lifecycle_bucket.bucket),
-            node_provisioning_mode=config.node_provisioning_mode,
-            node_recovery=config.node_recovery,
-            slurm_config_strategy=config.slurm_config_strategy,
             accounting_database=hyperpod_accounting(
                 self, config.accounting_database, database=database, group=storage.shared_security_group
             ),
@@ -88,7 +87,6 @@ class HyperPodStack(FleetStack):
             role=role_of(self, "ExecutionRole", config.execution_role_arn),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
-            tags=config.tags,
             removal_policy=REMOVAL[config.removal],
         )
         """The cluster."""

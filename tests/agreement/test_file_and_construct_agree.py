@@ -18,6 +18,7 @@ from llm_fleet import (
     FleetError,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     LifecycleScripts,
     LustreFileSystem,
@@ -34,6 +35,7 @@ from llm_fleet import (
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.config.good_fleet import edited
+from tests.made_clusters import hyperpod_cluster
 
 HERE = Path(__file__).parent
 """Where the fleet files of these tests lie, with a folder `steps` of own scripts."""
@@ -55,7 +57,7 @@ def workers(instance_type: str = "ml.trn1.32xlarge", **options: Any) -> Instance
 def cluster(*groups: InstanceGroup, compute_cidr: str = "10.1.0.0/16", **options: Any) -> Construct:
     def make(stack: cdk.Stack) -> None:
         network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE], compute_cidr=compute_cidr))
-        HyperPodCluster(stack, "Train", network=network, groups=groups or (CONTROLLER, workers()), **options)
+        hyperpod_cluster(stack, "Train", network=network, groups=groups or (CONTROLLER, workers()), **options)
 
     return make
 
@@ -67,7 +69,9 @@ def apart(*, group: str | None, whole: str | None) -> Construct:
         network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
         groups = (CONTROLLER, workers(availability_zone_id=group))
         fsx = LustreFileSystem(stack, "Fsx", network=network)
-        HyperPodCluster(stack, "Train", network=network, lustre=fsx, groups=groups, availability_zone_id=whole)
+        HyperPodCluster(
+            stack, "Train", HyperPodClusterSpec(groups=groups, availability_zone_id=whole), network=network, lustre=fsx
+        )
 
     return make
 
@@ -76,7 +80,7 @@ def without_vpc(stack: cdk.Stack) -> None:
     fsx = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcd1234")
     )
-    HyperPodCluster(stack, "Train", network=None, lustre=fsx, groups=(CONTROLLER, workers()))
+    HyperPodCluster(stack, "Train", HyperPodClusterSpec(groups=(CONTROLLER, workers())), network=None, lustre=fsx)
 
 
 def foreign_bucket(stack: cdk.Stack) -> None:
@@ -142,9 +146,9 @@ def training(code: str, lines: str, *environments: AnyEnvironment, **runtime: An
         HyperPodCluster(
             stack,
             "Train",
+            HyperPodClusterSpec(groups=(CONTROLLER, workers())),
             network=network,
             lustre=fsx,
-            groups=(CONTROLLER, workers()),
             training=TrainingRuntime(**given),
         )
 
@@ -198,7 +202,7 @@ BAD: dict[str, Bad] = {
             "      workers: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}\n",
             "    groups: {}\n",
         ),
-        construct=lambda stack: HyperPodCluster(stack, "Train", network=None, groups=()),
+        construct=lambda stack: HyperPodCluster(stack, "Train", HyperPodClusterSpec(groups=()), network=None),
     ),
     "two login groups": added(
         "LF515",

@@ -8,6 +8,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec, NetworkSpec
+from tests.made_clusters import hyperpod_cluster
 
 ZONE = "usw2-az4"
 OTHER_ZONE = "usw2-az1"
@@ -39,7 +40,7 @@ def make(stack: cdk.Stack, network: FleetNetwork, launch_groups: list[InstanceGr
 
     def make_cluster(*more: InstanceGroup, id: str = "Train", **options: Any) -> HyperPodCluster:
         groups: Sequence[InstanceGroup] = options.pop("groups", [*launch_groups, *more])
-        return HyperPodCluster(stack, id, groups=groups, network=options.pop("network", network), **options)
+        return hyperpod_cluster(stack, id, groups=groups, network=options.pop("network", network), **options)
 
     return make_cluster
 

@@ -15,6 +15,7 @@ from llm_fleet import (
     ExistingNetworkSpec,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     LustreFileSystem,
     NetworkSpec,
@@ -48,7 +49,9 @@ def test_clusters_depend_on_what_outlives_them_and_not_the_other_way_round(
 ) -> None:
     own = EfaSecurityGroup(short_lived, "Own", vpc=network.vpc)
     workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=[own])
-    HyperPodCluster(short_lived, "Train", network=network, lustre=lustre, groups=[*GROUPS, workers])
+    HyperPodCluster(
+        short_lived, "Train", HyperPodClusterSpec(groups=[*GROUPS, workers]), network=network, lustre=lustre
+    )
     app.synth()
     assert [dependency.stack_name for dependency in short_lived.dependencies] == [stack.stack_name]
     assert not stack.dependencies
@@ -61,7 +64,7 @@ def test_two_clusters_share_a_network_and_its_files(
     stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
 ) -> None:
     for name in ("One", "Two"):
-        HyperPodCluster(stack, name, network=network, lustre=lustre, groups=GROUPS)
+        HyperPodCluster(stack, name, HyperPodClusterSpec(groups=GROUPS), network=network, lustre=lustre)
     clusters = Template.from_stack(stack).find_resources("AWS::SageMaker::Cluster").values()
     assert len({cluster["Properties"]["ClusterName"] for cluster in clusters}) == 2
 
@@ -71,7 +74,7 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
     own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
     workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
     for name in ("One", "Two"):
-        HyperPodCluster(stack, name, network=network, groups=[*GROUPS, workers])
+        HyperPodCluster(stack, name, HyperPodClusterSpec(groups=[*GROUPS, workers]), network=network)
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")
     told = [str(rule["Properties"]) for rule in rules.values()]
     assert len(told) == len(set(told))
@@ -80,7 +83,7 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
 def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
-    cluster = HyperPodCluster(anywhere, "Train", network=network, groups=GROUPS)
+    cluster = HyperPodCluster(anywhere, "Train", HyperPodClusterSpec(groups=GROUPS), network=network)
     cluster.grants.ssm_session(cluster)
     policies: Any = Template.from_stack(anywhere).find_resources("AWS::IAM::ManagedPolicy")
     assert "arn:aws:" not in str(policies), "ARNs name the partition by its token"
@@ -95,7 +98,13 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
         endpoint="slurm.example.com", secret=secretsmanager.Secret(stack, "Secret"), connections=guard
     )
     workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
-    HyperPodCluster(short_lived, "Train", network=network, groups=[*GROUPS, workers], accounting_database=database)
+    HyperPodCluster(
+        short_lived,
+        "Train",
+        HyperPodClusterSpec(groups=[*GROUPS, workers]),
+        network=network,
+        accounting_database=database,
+    )
     app.synth()
     assert not stack.dependencies
     for where in (stack, short_lived):
@@ -122,7 +131,7 @@ def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, n
             )
             for number in (1, 2)
         ]
-        cluster = HyperPodCluster(where, "Train", network=network, groups=[*GROUPS, *groups])
+        cluster = HyperPodCluster(where, "Train", HyperPodClusterSpec(groups=[*GROUPS, *groups]), network=network)
         assert len(cluster.connections.security_groups) == 2
     for where in places:
         assert not Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress")
@@ -152,7 +161,13 @@ def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imp
         )
         workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[shared])
         database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)
-        HyperPodCluster(where, "Train", network=network, groups=[*GROUPS, workers], accounting_database=database)
+        HyperPodCluster(
+            where,
+            "Train",
+            HyperPodClusterSpec(groups=[*GROUPS, workers]),
+            network=network,
+            accounting_database=database,
+        )
     assert rules_twice(Assembly.read(Path(app.synth().directory))) == []
     assert len(Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")) == 4
 
@@ -166,7 +181,7 @@ def test_groups_with_security_groups_of_their_own_reach_each_other(
         InstanceGroup.workers(f"own{number}", "ml.trn1.32xlarge", count=1, security_groups=[group])
         for number, group in enumerate(groups)
     ]
-    HyperPodCluster(stack, "Train", network=network, groups=[*GROUPS, *workers])
+    HyperPodCluster(stack, "Train", HyperPodClusterSpec(groups=[*GROUPS, *workers]), network=network)
     one, two = (stack.resolve(group.security_group_id) for group in groups)
     template = Template.from_stack(stack)
     for here, there in ((one, two), (two, one)):

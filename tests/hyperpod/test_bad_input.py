@@ -17,6 +17,7 @@ from llm_fleet import (
     FleetError,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     Lifecycle,
     LifecycleScripts,
@@ -242,7 +243,12 @@ def test_legacy_file_with_what_needs_the_api(make: Make, stack: cdk.Stack) -> No
 def test_forty_p5_nodes_in_a_slash_24(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Small", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24"))
     with pytest.raises(FleetError) as error:
-        HyperPodCluster(stack, "Train", network=network, groups=[CONTROLLER, workers("ml.p5.48xlarge", count=40)])
+        HyperPodCluster(
+            stack,
+            "Train",
+            HyperPodClusterSpec(groups=[CONTROLLER, workers("ml.p5.48xlarge", count=40)]),
+            network=network,
+        )
     assert "LF220" in {problem.code.value for problem in error.value.problems}
 
 

@@ -12,6 +12,7 @@ from llm_fleet import (
     DeepHealthCheck,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     LustreFileSystem,
     OpenZfsFileSystem,
@@ -32,37 +33,39 @@ def everything(stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
     cluster = HyperPodCluster(
         stack,
         "Train",
+        HyperPodClusterSpec(
+            cluster_name="ml-cluster",
+            tags={"team": "llm"},
+            groups=[
+                InstanceGroup.controller("ml.m5.xlarge", root_volume_key=key),
+                InstanceGroup.login("ml.m5.xlarge", ebs_volume_gib=200, ebs_volume_key=key),
+                InstanceGroup.workers(
+                    "trn1",
+                    "ml.trn1.32xlarge",
+                    count=4,
+                    min_count=1,
+                    deep_health_checks=[DeepHealthCheck.INSTANCE_STRESS],
+                    scheduled_update=ScheduledUpdate(
+                        schedule_expression="cron(0 3 ? * SUN *)", deployment=RollingUpdate(alarm_names=["sick"])
+                    ),
+                ),
+                InstanceGroup.workers("spot", ["ml.g6e.48xlarge", "ml.g5.48xlarge"], count=2, spot=True),
+                InstanceGroup.workers(
+                    "far",
+                    "ml.trn1.32xlarge",
+                    count=1,
+                    availability_zone_id="usw2-az1",
+                    mount_lustre=False,
+                    mount_open_zfs=False,
+                ),
+                InstanceGroup.workers(
+                    "patched", "ml.p5.48xlarge", count=1, auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE)
+                ),
+            ],
+        ),
         network=network,
         lustre=lustre,
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
-        cluster_name="ml-cluster",
-        tags={"team": "llm"},
-        groups=[
-            InstanceGroup.controller("ml.m5.xlarge", root_volume_key=key),
-            InstanceGroup.login("ml.m5.xlarge", ebs_volume_gib=200, ebs_volume_key=key),
-            InstanceGroup.workers(
-                "trn1",
-                "ml.trn1.32xlarge",
-                count=4,
-                min_count=1,
-                deep_health_checks=[DeepHealthCheck.INSTANCE_STRESS],
-                scheduled_update=ScheduledUpdate(
-                    schedule_expression="cron(0 3 ? * SUN *)", deployment=RollingUpdate(alarm_names=["sick"])
-                ),
-            ),
-            InstanceGroup.workers("spot", ["ml.g6e.48xlarge", "ml.g5.48xlarge"], count=2, spot=True),
-            InstanceGroup.workers(
-                "far",
-                "ml.trn1.32xlarge",
-                count=1,
-                availability_zone_id="usw2-az1",
-                mount_lustre=False,
-                mount_open_zfs=False,
-            ),
-            InstanceGroup.workers(
-                "patched", "ml.p5.48xlarge", count=1, auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE)
-            ),
-        ],
     )
     cluster.add_outputs()
     return stack

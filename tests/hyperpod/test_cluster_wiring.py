@@ -19,6 +19,7 @@ from llm_fleet import (
     ExistingNetworkSpec,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     LustreFileSystem,
     LustreSpec,
@@ -196,10 +197,10 @@ def test_subnets_that_exist_may_be_another_accounts(
     HyperPodCluster(
         existing,
         "Train",
+        HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge")]),
         network=FleetNetwork.from_ids(
             existing, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=ids)
         ),
-        groups=[InstanceGroup.controller("ml.m5.xlarge")],
     )
     mixed = cdk.Stack(app, "Mixed", env=cdk.Environment(account=stack.account, region=stack.region))
     own = ec2.Subnet.from_subnet_attributes(
@@ -208,11 +209,13 @@ def test_subnets_that_exist_may_be_another_accounts(
     HyperPodCluster(
         mixed,
         "Train",
+        HyperPodClusterSpec(
+            groups=[
+                InstanceGroup.controller("ml.m5.xlarge"),
+                InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, subnets=[own]),
+            ]
+        ),
         network=FleetNetwork(mixed, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])),
-        groups=[
-            InstanceGroup.controller("ml.m5.xlarge"),
-            InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, subnets=[own]),
-        ],
     )
     (made, theirs) = (subnets(make().node.scope), subnets(existing))  # pyright: ignore[reportArgumentType]
     assert f":ec2:{stack.region}:{stack.account}:subnet/*" in made[0]

@@ -5,7 +5,7 @@ from time import perf_counter
 
 import aws_cdk as cdk
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, NetworkSpec
+from llm_fleet import FleetNetwork, HyperPodCluster, HyperPodClusterSpec, InstanceGroup, LustreFileSystem, NetworkSpec
 from tools.synth_environment import cdk_context
 
 ROUNDS = 5
@@ -21,12 +21,14 @@ def synth(groups: int, folder: Path) -> float:
     HyperPodCluster(
         stack,
         "Train",
+        HyperPodClusterSpec(
+            groups=[
+                InstanceGroup.controller("ml.m5.xlarge"),
+                *(InstanceGroup.workers(f"w{n}", "ml.trn1.32xlarge", count=1) for n in range(groups - 1)),
+            ]
+        ),
         network=network,
         lustre=LustreFileSystem(stack, "Fsx", network=network),
-        groups=[
-            InstanceGroup.controller("ml.m5.xlarge"),
-            *(InstanceGroup.workers(f"w{n}", "ml.trn1.32xlarge", count=1) for n in range(groups - 1)),
-        ],
     )
     app.synth()
     return perf_counter() - start

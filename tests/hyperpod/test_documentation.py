@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_iam as iam
 
-from llm_fleet import HyperPodCluster
+from llm_fleet import HyperPodCluster, HyperPodClusterSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "hyperpod-cluster.md"
 
@@ -20,7 +20,7 @@ def page() -> str:
 
 def test_every_parameter_is_on_the_page(page: str) -> None:
     parameters = list(inspect.signature(HyperPodCluster.__init__).parameters)[3:]
-    assert [name for name in parameters if f"`{name}`" not in page] == []
+    assert [name for name in (*parameters, *HyperPodClusterSpec.model_fields) if f"`{name}`" not in page] == []
 
 
 def test_every_parameter_is_in_the_docstring() -> None:

@@ -16,6 +16,7 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.monitoring.grafana import grafana_dashboard
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.clean import nag_findings
@@ -77,16 +78,15 @@ def test_a_closed_network_has_the_endpoint_of_prometheus_where_nodes_write_to_it
 def test_the_construct_says_what_it_wants(stack: cdk.Stack, given: Any) -> None:
     groups = [InstanceGroup.controller("ml.m5.xlarge")]
     with pytest.raises(FleetError, match="LF1154"):
-        HyperPodCluster(stack, "Cluster", groups=groups, network=None, metrics=given)
+        HyperPodCluster(stack, "Cluster", HyperPodClusterSpec(groups=groups), network=None, metrics=given)
 
 
 def test_a_cluster_makes_its_log_before_its_nodes_and_lets_them_write_there(stack: cdk.Stack) -> None:
     HyperPodCluster(
         stack,
         "Cluster",
-        groups=[InstanceGroup.controller("ml.m5.xlarge")],
+        HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge")], cluster_name="train"),
         network=None,
-        cluster_name="train",
         metrics=ClusterMetrics.cloudwatch(retention_days=30),
     )
     template = Template.from_stack(stack)

@@ -14,6 +14,7 @@ from llm_fleet import (
     Directory,
     FleetNetwork,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     NetworkSpec,
     SessionDocument,
@@ -49,7 +50,7 @@ def test_no_checker_finds_anything() -> None:
     cluster = HyperPodCluster(
         stack,
         "Train",
-        groups=[InstanceGroup.controller("ml.m5.xlarge", name="controller")],
+        HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge", name="controller")]),
         network=network,
         users=[ClusterUser(name="ada", uid=2001, slurm_account="research")],
         slurm_accounts=[SlurmAccount(name="research", max_jobs=8, grp_tres={"node": 8})],

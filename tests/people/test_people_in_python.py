@@ -39,6 +39,7 @@ from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet_node import manifest as node_side
+from tests.made_clusters import hyperpod_cluster
 
 ZONE = "usw2-az4"
 PRINCIPAL: Any = iam.AccountPrincipal("111122223333")
@@ -88,7 +89,7 @@ def directory(scope: cdk.Stack, **changed: Any) -> Directory:
 
 def hyperpod(scope: cdk.Stack, id: str, network: FleetNetwork, **more: Any) -> HyperPodCluster:
     groups = [InstanceGroup.controller("ml.m5.xlarge", name="controller")]
-    return HyperPodCluster(scope, id, groups=groups, network=network, **more)
+    return hyperpod_cluster(scope, id, groups=groups, network=network, **more)
 
 
 @pytest.fixture(scope="module")

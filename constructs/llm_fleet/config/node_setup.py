@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -19,12 +19,16 @@ from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.spec.values import InFile
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
 class NodeSetupModel(ClusterSpec, NamedModel):
     """A cluster of any kind, as far as nodes are set up alike. Its key is its name, unless `name` says otherwise."""
 
     # Pyright does not see that models are frozen, where an attribute may have a narrower type. Its key is the default.
     cluster_name: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
-        str, InFile(str | None), Field(alias="name", json_schema_extra=lambda schema: schema.pop("default"))
+        str, InFile(str | None), Field(alias="name", json_schema_extra=_without_default)
     ] = ""
     """The cluster's name. Default: its key in this file."""
     users: Mapping[str, ClusterUser] = {}

@@ -12,18 +12,17 @@ def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
     scripts = config.scripts
     return PlacedCluster(
         spec=config.narrowed(
-            HyperPodClusterSpec, groups=config.running_groups, slurm_config_strategy=config.effective_strategy
+            HyperPodClusterSpec,
+            groups=config.running_groups,
+            slurm_config_strategy=config.effective_strategy,
+            availability_zone_id=config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone,
         ),
-        cluster_name=config.cluster_name,
         region=fleet.region,
         accounting_database=config.accounting_database,
         has_vpc=fleet.network is not None,
-        availability_zone_id=config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone,
         mounts=tuple(_mounts(fleet)),
         # Where the bucket is left to the fleet, one that is sure to be good.
         lifecycle_source_s3_uri=f"s3://{scripts.bucket_name or 'sagemaker-made-by-the-fleet'}/{scripts.prefix or ''}",
-        # Those of the fleet are checked where they are written.
-        tags=config.tags,
     )
 
 

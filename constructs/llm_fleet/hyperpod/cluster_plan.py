@@ -1,6 +1,6 @@
 """A cluster checked and with every default filled in, before any resource of it exists."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -249,8 +249,6 @@ class ClusterPlan:
         *,
         spec: HyperPodClusterSpec,
         network: Network | None,
-        availability_zone_id: str | None,
-        cluster_name: str | None,
         fleet_name: str | None,
         lustre: MountableLustre | None,
         lustre_mount_path: str,
@@ -259,28 +257,31 @@ class ClusterPlan:
         lifecycle: LifecycleScripts | None,
         accounting_database: AccountingDatabase | None,
         setup: NodeSetup,
-        tags: Mapping[str, str],
     ) -> "ClusterPlan":
         """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
         stack = cdk.Stack.of(scope)
-        name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
-        zone = availability_zone_id or _zone(network, lustre)
+        name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
+        zone = spec.availability_zone_id or _zone(network, lustre)
         subnet_ids, problems = _subnet_ids(network, zone)
         resolved, found = resolve_groups(spec.groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
         problems += found
         shape = PlacedCluster(
-            spec=spec.model_copy(update={"groups": resolved, "slurm_config_strategy": spec.effective_strategy}),
-            cluster_name=name,
+            spec=spec.model_copy(
+                update={
+                    "cluster_name": name,
+                    "availability_zone_id": zone,
+                    "groups": resolved,
+                    "slurm_config_strategy": spec.effective_strategy,
+                }
+            ),
             region=stack.region,
             account=stack.account,
             accounting_database=accounting_database,
             has_vpc=network is not None,
             subnet_ids=subnet_ids,
             security_group_ids=(network.security_group.security_group_id,) if network else (),
-            availability_zone_id=zone,
             mounts=tuple(_mounts(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)),
             lifecycle_source_s3_uri=_source(lifecycle),
-            tags=tags,
             api_driven=lifecycle is None or not lifecycle.legacy,
         )
         problems += cluster_problems(shape, lifecycle)

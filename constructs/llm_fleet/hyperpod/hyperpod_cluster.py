@@ -1,6 +1,6 @@
 """A SageMaker HyperPod cluster that runs Slurm."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import aws_cdk as cdk
@@ -28,7 +28,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
+from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.people import ClusterUser, SlurmAccount
@@ -49,20 +49,15 @@ class HyperPodCluster(Cluster):
         self,
         scope: Construct,
         id: str,
+        spec: HyperPodClusterSpec,
         *,
-        groups: Sequence[InstanceGroup],
         network: Network | None,
-        availability_zone_id: str | None = None,
-        cluster_name: str | None = None,
         fleet_name: str | None = None,
         lustre: MountableLustre | None = None,
         lustre_mount_path: str = "/fsx",
         open_zfs: MountableOpenZfs | None = None,
         open_zfs_mount_path: str = "/home",
         lifecycle: LifecycleScripts | None = LifecycleScripts(),  # noqa: B008 - immutable
-        node_provisioning_mode: NodeProvisioningMode | None = NodeProvisioningMode.CONTINUOUS,
-        node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
-        slurm_config_strategy: SlurmConfigStrategy | None = None,
         accounting_database: AccountingDatabase | None = None,
         users: Sequence[ClusterUser] = (),
         slurm_accounts: Sequence[SlurmAccount] = (),
@@ -75,19 +70,15 @@ class HyperPodCluster(Cluster):
         role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
-        tags: Mapping[str, str] | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         """Make the cluster; raise `FleetError` with all that is wrong with it.
 
-        `groups`: its instance groups, 1 to 100, in the order of the template. Exactly one is the controller.
+        `spec`: its instance groups, in the order of the template, and how they come up. A name that is made of the
+        construct's path stays the same from one deployment to the next; moving the cluster to another VPC or subnet
+        replaces it, and needs another name.
 
         `network`: where its nodes live. `None` is a VPC that SageMaker manages: no file system, no EFA rules of ours.
-
-        `availability_zone_id`: default, the Lustre file system's AZ, else the network's first.
-
-        `cluster_name`: default, one made of the construct's path, which stays the same from one deployment to the
-        next. Moving the cluster to another VPC or subnet replaces it, and needs another name.
 
         `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
 
@@ -95,14 +86,6 @@ class HyperPodCluster(Cluster):
 
         `lifecycle`: the scripts that nodes run when they start. Default: those that llm-fleet ships, by
         `OnInitComplete`, uploaded before the cluster is made. `None` leaves everything to the AMI.
-
-        `node_provisioning_mode`: default, Continuous: the cluster is up as soon as its controller is, and waits for
-        capacity instead of rolling back. `None` is all or nothing.
-
-        `node_recovery`: default, sick nodes are rebooted or replaced without asking.
-
-        `slurm_config_strategy`: default, none with Continuous, which allows none and merges; `Merge` otherwise, so
-        that edits of slurm.conf survive either way.
 
         `accounting_database`: default, a database on the controller.
 
@@ -126,21 +109,13 @@ class HyperPodCluster(Cluster):
 
         `read_buckets`, `write_buckets`: data for the nodes; with a `role` of your own, grant it yourself.
 
-        `tags`: of the cluster, besides those of its scope. `removal_policy`: default, the cluster goes with its
-        stack; its data is in the file system, which stays.
+        `removal_policy`: default, the cluster goes with its stack; its data is in the file system, which stays.
         """
         super().__init__(scope, id)
         plan = ClusterPlan.make(
             self,
-            spec=HyperPodClusterSpec(
-                groups=groups,
-                node_provisioning_mode=node_provisioning_mode,
-                node_recovery=node_recovery,
-                slurm_config_strategy=slurm_config_strategy,
-            ),
+            spec=spec,
             network=network,
-            availability_zone_id=availability_zone_id,
-            cluster_name=cluster_name,
             fleet_name=fleet_name,
             lustre=lustre,
             lustre_mount_path=lustre_mount_path,
@@ -158,7 +133,6 @@ class HyperPodCluster(Cluster):
                 downloads=downloads,
                 metrics=metrics,
             ),
-            tags=tags or {},
         )
         claim_ids(self, users, (lustre, open_zfs))
         if lustre is not None and lustre.efa_enabled:

@@ -42,7 +42,7 @@ def render_cluster(
         node_recovery=shape.spec.node_recovery,
         orchestrator={"slurm": _slurm(scope, plan)} if shape.api_driven else None,
         vpc_config=_vpc(shape),
-        tags=[cdk.CfnTag(key=key, value=value) for key, value in shape.tags.items()] or None,
+        tags=[cdk.CfnTag(key=key, value=value) for key, value in shape.spec.tags.items()] or None,
     )
     cdk.Validations.of(resource).acknowledge(_ACKNOWLEDGED)
     return resource

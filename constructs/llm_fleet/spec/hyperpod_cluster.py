@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
-from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import InFile, Several
 
 
@@ -26,7 +26,7 @@ class Provisioning(StrEnum):
         return None if self is Provisioning.NONE else NodeProvisioningMode(self.value)
 
 
-class HyperPodClusterSpec(Spec):
+class HyperPodClusterSpec(ClusterSpec):
     """A SageMaker HyperPod cluster with Slurm, by itself."""
 
     groups: Annotated[
@@ -109,9 +109,8 @@ class PlacedCluster:
     """
 
     spec: HyperPodClusterSpec
-    """Its groups have their scripts; of a construct, their zones and subnets too."""
-    cluster_name: str | None
-    """`ClusterName`; `None` where CloudFormation makes one."""
+    """Its groups have their scripts; of a construct, their zones and subnets too. Its zone is that of its subnets where
+    it is one and known."""
     region: str | None
     account: str | None = None
     """`None` in a fleet file: it is that of the credentials."""
@@ -123,12 +122,9 @@ class PlacedCluster:
     """Subnets of the cluster; empty in a fleet file, where the network makes or checks them."""
     security_group_ids: Sequence[str] = ()
     """Security groups of the cluster; likewise."""
-    availability_zone_id: str | None = None
-    """The zone of its subnets where it is one and known."""
     mounts: Sequence[Mount] = ()
     lifecycle_source_s3_uri: str | None = None
     """Where the lifecycle scripts lie (`SourceS3Uri`), as far as it is known; `None` for no scripts."""
-    tags: Mapping[str, str]
     api_driven: bool = True
     """Whether HyperPod learns node types, partitions and mounts from the API, not from a file among the scripts."""
 
@@ -141,4 +137,4 @@ class PlacedCluster:
         """Return the AZ id that the group stands in, or `None` when it is not known."""
         if group.availability_zone_id is not None or group.subnets:
             return group.availability_zone_id
-        return self.availability_zone_id
+        return self.spec.availability_zone_id

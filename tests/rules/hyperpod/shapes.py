@@ -27,18 +27,20 @@ HOME = Mount(kind="open_zfs", mount_path="/home", availability_zone_id="usw2-az4
 
 def cluster(*groups: InstanceGroup, **changes: Any) -> PlacedCluster:
     """The launch post's cluster, or one of `groups`, with `changes`."""
-    of_spec: dict[str, Any] = {"groups": groups or (CONTROLLER, WORKERS)}
+    of_spec: dict[str, Any] = {
+        "groups": groups or (CONTROLLER, WORKERS),
+        "cluster_name": "ml-cluster",
+        "availability_zone_id": "usw2-az4",
+        "tags": {"team": "research"},
+    }
     of_spec |= {name: changes.pop(name) for name in HyperPodClusterSpec.model_fields if name in changes}
     given: dict[str, Any] = {
-        "cluster_name": "ml-cluster",
         "region": "us-west-2",
         "account": "111122223333",
         "subnet_ids": ("subnet-0123456789abcdef0",),
         "security_group_ids": ("sg-0123456789abcdef0",),
-        "availability_zone_id": "usw2-az4",
         "mounts": (LUSTRE,),
         "lifecycle_source_s3_uri": "s3://sagemaker-ml-cluster/abc/",
-        "tags": {"team": "research"},
         **changes,
     }
     return PlacedCluster(spec=HyperPodClusterSpec(**of_spec), **given)

@@ -10,6 +10,7 @@ from llm_fleet import (
     FleetNetwork,
     HeadNode,
     HyperPodCluster,
+    HyperPodClusterSpec,
     InstanceGroup,
     LustreDeploymentType,
     LustreFileSystem,
@@ -129,7 +130,7 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
 
     def cluster(id: str, kind: str, count: int) -> None:
         groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", kind, count=count)]
-        HyperPodCluster(stack, id, groups=groups, network=network, lustre=lustre)
+        HyperPodCluster(stack, id, HyperPodClusterSpec(groups=groups), network=network, lustre=lustre)
 
     cluster("First", "ml.trn1.32xlarge", 400)
     Annotations.from_stack(stack).has_no_warning("*", Match.string_like_regexp("EFA"))
@@ -149,7 +150,7 @@ def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stac
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
     for id, more in (("First", ()), ("Second", (trn2,))):
         groups = [InstanceGroup.controller("ml.m5.xlarge"), *more]
-        HyperPodCluster(stack, id, groups=groups, network=network, lustre=lustre)
+        HyperPodCluster(stack, id, HyperPodClusterSpec(groups=groups), network=network, lustre=lustre)
     Annotations.from_stack(stack).has_warning("/Test/Fsx", Match.string_like_regexp(f"{UNUSED}: .*trn2"))
 
 

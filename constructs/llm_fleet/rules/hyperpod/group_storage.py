@@ -97,18 +97,17 @@ def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
         and not is_unresolved((zone, mount.availability_zone_id))
         and zone != mount.availability_zone_id
     ]
-    with_cluster = {mount.kind: mount for _, zone, mount in apart if zone == cluster.availability_zone_id}
+    zone_of_cluster = cluster.spec.availability_zone_id
+    with_cluster = {mount.kind: mount for _, zone, mount in apart if zone == zone_of_cluster}
     return [
         *(
-            _apart(
-                f"the cluster is in {cluster.availability_zone_id}", "cluster", str(cluster.availability_zone_id), mount
-            )
+            _apart(f"the cluster is in {zone_of_cluster}", "cluster", str(zone_of_cluster), mount)
             for mount in with_cluster.values()
         ),
         *(
             _apart(f"the group {group.name!r} is in {zone}", "group", zone, mount).under("groups", group.name)
             for group, zone, mount in apart
-            if zone != cluster.availability_zone_id
+            if zone != zone_of_cluster
         ),
     ]
 

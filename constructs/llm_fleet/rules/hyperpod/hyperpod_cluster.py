@@ -177,10 +177,10 @@ GROUP_RULES: tuple[Callable[[InstanceGroup], list[Problem]], ...] = (
     check_network_interface,
 )
 CLUSTER_RULES: tuple[Callable[[PlacedCluster], list[Problem]], ...] = (
-    lambda cluster: check_cluster_name(cluster.cluster_name),
+    lambda cluster: check_cluster_name(cluster.spec.cluster_name),
     lambda cluster: check_hyperpod_region(cluster.region),
     lambda cluster: check_lifecycle_source(cluster.lifecycle_source_s3_uri, has_script=False),
-    lambda cluster: check_tags(cluster.tags),
+    lambda cluster: check_tags(cluster.spec.tags),
     check_group_number,
     check_group_names_unique,
     check_roles,
@@ -205,7 +205,7 @@ def check_cluster(cluster: PlacedCluster) -> list[Problem]:
     """
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),
-        *_check_zone(cluster.region, cluster.availability_zone_id),
+        *_check_zone(cluster.region, cluster.spec.availability_zone_id),
         *(
             problem.under("groups", group.name)
             for group in cluster.groups
