@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from llm_fleet_stacks.jsii_node import node_of_environment as project_node
-from llm_fleet_stacks.jsii_node import use_node_of_environment as use_project_node
+from llm_fleet_stacks.synth import node_of_environment as project_node
+from llm_fleet_stacks.synth import use_node_of_environment as use_project_node
 
 __all__ = ["ROOT", "cdk_context", "project_node", "use_project_node"]
 

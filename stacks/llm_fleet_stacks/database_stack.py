@@ -12,8 +12,8 @@ from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.network.network import Network
 from llm_fleet.references import key_of, subnet_of
 from llm_fleet.storage.fleet_key import FleetKey
-from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.network_stack import network_for
 
 
 class DatabaseStack(FleetStack):

@@ -1,18 +1,12 @@
 """The stack of one endpoint of SageMaker. It comes and goes; network and storage stay, and the model where it is."""
 
-from collections.abc import Mapping
-
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint
-from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.ground import Ground
 
 
 class EndpointStack(FleetStack):
@@ -24,26 +18,17 @@ class EndpointStack(FleetStack):
         id: str,
         *,
         config: EndpointConfig,
-        fleet: Fleet,
-        storage: StorageStack,
-        network: Network | NetworkConfig | None,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
+        ground: Ground,
     ) -> None:
-        """Make what `config` of `fleet` describes.
-
-        `storage` has the fleet's own buckets, file systems and key. `network`: one that another stack has made, the
-        description of an existing one, or none. `env`: default, the one that the CDK CLI is called with. `tags`:
-        default, none.
-        """
-        super().__init__(scope, id, description="Endpoint of an LLM fleet", env=env, tags=tags)
-        in_network = config.stands_in_network(fleet_has_one=network is not None)
+        """Make what `config` describes on `ground`."""
+        super().__init__(scope, id, description="Endpoint of an LLM fleet", env=ground.env, tags=ground.fleet.tags)
+        in_network = config.stands_in_network(fleet_has_one=ground.network is not None)
         self.endpoint = HuggingFaceEndpoint(
             self,
             "Endpoint",
-            endpoint=config.in_fleet(fleet.name, storage.bucket_places),
-            network=network_for(self, network) if in_network else None,
-            encryption_key=storage.key,
+            endpoint=config.in_fleet(ground.fleet.name, ground.storage.bucket_places),
+            network=ground.network_in(self) if in_network else None,
+            encryption_key=ground.storage.key,
         )
         """The endpoint."""
         for key, value in config.tags.items():

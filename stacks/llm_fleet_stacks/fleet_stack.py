@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
+from llm_fleet.config.choices import Removal
+
 
 class FleetStack(cdk.Stack):
     """A stack that is named by its id, and that holds what it takes from other stacks.
@@ -63,3 +65,10 @@ class FleetStack(cdk.Stack):
             reference: cdk.Reference = token  # pyright: ignore[reportAssignmentType]
             return cdk.Stack.of(reference.target) is self
         return False
+
+
+REMOVAL = {
+    Removal.DESTROY: cdk.RemovalPolicy.DESTROY,
+    Removal.RETAIN: cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+}
+"""What becomes of a cluster when its stack is deleted, in the CDK's words."""

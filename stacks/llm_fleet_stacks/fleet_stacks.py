@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.check_stack_names import EXPORT
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
+from llm_fleet_stacks.ground import Ground
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from llm_fleet.accounting.slurm_database import SlurmDatabase
     from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
     from llm_fleet_stacks.database_stack import DatabaseStack
-    from llm_fleet_stacks.export_stack import ExportStack
     from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-    from llm_fleet_stacks.inference_stack import InferenceStack
+    from llm_fleet_stacks.inference_stack import ExportStack, InferenceStack
     from llm_fleet_stacks.metrics_stack import MetricsStack
     from llm_fleet_stacks.monitoring_stack import MonitoringStack
     from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
@@ -98,7 +98,8 @@ class FleetStacks:
             for name, cluster in fleet.clusters.items()
         }
         monitoring = _monitoring(scope, fleet, storage=storage, database=database, clusters=clusters, env=env)
-        exports, services = _services(scope, fleet, storage=storage, network=network, env=env)
+        ground = Ground(fleet=fleet, storage=storage, network=network, clusters=clusters, env=env)
+        exports, services = _services(scope, ground)
         made = cls(
             network=network_stack,
             storage=storage,
@@ -108,9 +109,7 @@ class FleetStacks:
             monitoring=monitoring,
             exports=exports,
             services=services,
-            sagemaker=SageMakerStacks.make(
-                scope, fleet, storage=storage, network=network, clusters=clusters, monitoring=monitoring, env=env
-            ),
+            sagemaker=SageMakerStacks.make(scope, ground, monitoring=monitoring),
         )
         made._offer_values()
         return made
@@ -232,41 +231,22 @@ def _cluster(
     )
 
 
-def _services(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    env: cdk.Environment,
-) -> "tuple[dict[str, ExportStack], dict[str, InferenceStack]]":
+def _services(scope: Construct, ground: Ground) -> "tuple[dict[str, ExportStack], dict[str, InferenceStack]]":
     """Return the stacks of exports and services. A model is compiled by hand: neither waits for the other."""
+    fleet = ground.fleet
     if not fleet.services:
         return {}, {}
-    if network is None:
+    if ground.network is None:
         raise TypeError("a service stands in a network; the fleet file has been refused without one")
-    from llm_fleet_stacks.export_stack import ExportStack
-    from llm_fleet_stacks.inference_stack import InferenceStack
+    from llm_fleet_stacks.inference_stack import ExportStack, InferenceStack
 
     exports: dict[str, ExportStack] = {}
     services: dict[str, InferenceStack] = {}
     for name, config in fleet.services.items():
         id = config.name_in(fleet.name)
         if config.export is not None:
-            exports[name] = ExportStack(
-                scope,
-                f"{id}{EXPORT}",
-                config=config,
-                export=config.export,
-                fleet=fleet,
-                storage=storage,
-                network=network,
-                env=env,
-                tags=fleet.tags,
-            )
-        services[name] = InferenceStack(
-            scope, id, config=config, fleet=fleet, storage=storage, network=network, env=env, tags=fleet.tags
-        )
+            exports[name] = ExportStack(scope, f"{id}{EXPORT}", config=config, export=config.export, ground=ground)
+        services[name] = InferenceStack(scope, id, config=config, ground=ground)
     return exports, services
 
 

@@ -15,12 +15,11 @@ from llm_fleet.network.network import Network
 from llm_fleet.references import role_of
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet_stacks.accounting import hyperpod_accounting
-from llm_fleet_stacks.existing_network import network_for
-from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
+from llm_fleet_stacks.network_stack import network_for
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from
 from llm_fleet_stacks.people import directory_from
-from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 
 if TYPE_CHECKING:

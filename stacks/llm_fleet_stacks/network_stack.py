@@ -1,4 +1,4 @@
-"""The stack of a fleet's network. It lives as long as the fleet."""
+"""The stack of a fleet's network, which lives as long as the fleet, and the network as other stacks see it."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,7 @@ from constructs import Construct
 
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.fleet_key import FleetKey
@@ -59,3 +60,12 @@ class NetworkStack(FleetStack):
         """Export what other stacks may take; see `FleetStack.offer`."""
         network = self.network
         self.offer(network.vpc.vpc_id, network.security_group.security_group_id, *network.subnet_ids)
+
+
+def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Network | None:
+    """Return `network` for use in `scope`'s stack: as it is if a stack made it, imported if it existed before."""
+    if not isinstance(network, NetworkConfig):
+        return network
+    if network.vpc is None:
+        raise TypeError("the description of a new network belongs in a NetworkStack")
+    return FleetNetwork.from_attributes(scope, "Network", network.vpc)

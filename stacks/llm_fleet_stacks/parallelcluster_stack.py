@@ -17,12 +17,11 @@ from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet_stacks.accounting import parallelcluster_accounting
-from llm_fleet_stacks.existing_network import network_for
-from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
+from llm_fleet_stacks.network_stack import network_for
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from
 from llm_fleet_stacks.people import directory_from
-from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 
 

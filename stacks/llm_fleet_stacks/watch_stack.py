@@ -7,15 +7,13 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.watch import WatchConfig
-from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.watch.training_watch import FollowedCluster, TrainingWatch
 from llm_fleet.spec.watch import WatchSpec
 from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.ground import Ground
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-from llm_fleet_stacks.storage_stack import StorageStack
 
 
 class WatchStack(FleetStack):
@@ -31,30 +29,24 @@ class WatchStack(FleetStack):
         id: str,
         *,
         config: WatchConfig,
-        fleet: Fleet,
-        storage: StorageStack,
-        network: Network | NetworkConfig | None,
-        clusters: Mapping[str, HyperPodStack | ParallelClusterStack],
+        ground: Ground,
         topic: sns.ITopic | None = None,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Make what `config` of `fleet` describes.
-
-        `storage` has the fleet's own buckets, file systems and key. `network`: one that another stack has made, the
-        description of an existing one, or none. `clusters`: those of the fleet, by their keys. `env`: default, the one
-        that the CDK CLI is called with. `tags`: default, none.
-        """
+        """Make what `config` describes on `ground`. `topic`: where `config` names none; default, one is made."""
         super().__init__(
-            scope, id, description="Watch over the training jobs and clusters of an LLM fleet", env=env, tags=tags
+            scope,
+            id,
+            description="Watch over the training jobs and clusters of an LLM fleet",
+            env=ground.env,
+            tags=ground.fleet.tags,
         )
         told = sns.Topic.from_topic_arn(self, "Told", config.topic_arn) if config.topic_arn else topic
         self.watch = TrainingWatch(
             self,
             "Watch",
             config.narrowed(WatchSpec),
-            name=fleet.name,
-            clusters=_followed(config, clusters),
+            name=ground.fleet.name,
+            clusters=_followed(config, ground.clusters),
             topic=told,
         )
         """The watch."""

@@ -202,8 +202,8 @@ def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, netw
 
 
 def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack, find: Find) -> None:
-    network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets={"usw2-az4": ONE})
+    network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets={"usw2-az4": ONE})
     )
     with pytest.raises(FleetError) as error:
         SlurmDatabase(stack, "Database", network=network)
@@ -215,8 +215,8 @@ def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack
 
 def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, find: Find) -> None:
     subnets = {"usw2-az4": ONE, "usw2-az1": TWO, "usw2-az2": THREE}
-    network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=subnets)
+    network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=subnets)
     )
     SlurmDatabase(stack, "Database", network=network)
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]

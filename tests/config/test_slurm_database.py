@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import EndpointFeature

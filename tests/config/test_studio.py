@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.sagemaker.check_studio import ids_on_clusters, zones_of_studio

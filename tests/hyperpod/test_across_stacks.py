@@ -150,13 +150,13 @@ def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imp
     secret = secretsmanager.Secret(stack, "Secret")
     for name in ("One", "Two"):
         where = cdk.Stack(app, name, env=cdk.Environment(account=stack.account, region=stack.region))
-        network = FleetNetwork.from_ids(
+        network = FleetNetwork.from_attributes(
             where,
             "Network",
             ExistingNetworkSpec(
-                vpc_id="vpc-0123456789abcdef0",
+                vpc="vpc-0123456789abcdef0",
                 subnets={"usw2-az4": "subnet-0123456789abcdef0"},
-                security_group_id="sg-0123456789abcdef0",
+                security_group="sg-0123456789abcdef0",
             ),
         )
         workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[shared])

@@ -198,8 +198,8 @@ def test_subnets_that_exist_may_be_another_accounts(
         existing,
         "Train",
         HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge")]),
-        network=FleetNetwork.from_ids(
-            existing, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=ids)
+        network=FleetNetwork.from_attributes(
+            existing, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=ids)
         ),
     )
     mixed = cdk.Stack(app, "Mixed", env=cdk.Environment(account=stack.account, region=stack.region))

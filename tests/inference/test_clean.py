@@ -51,11 +51,11 @@ def test_cdk_nag_finds_nothing_in_hosts():
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
     """Two services with most of what there is, on hosts of either kind, in a VPC that exists already."""
-    network = FleetNetwork.from_ids(
+    network = FleetNetwork.from_attributes(
         stack,
         "Network",
         ExistingNetworkSpec(
-            vpc_id="vpc-0123456789abcdef0",
+            vpc="vpc-0123456789abcdef0",
             subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
             public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
             private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),

@@ -9,7 +9,7 @@ import pytest
 from aws_cdk.assertions import Match, Template
 
 from llm_fleet.catalog.monitoring import cluster_metrics
-from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -11,8 +12,8 @@ from aws_cdk.assertions import Annotations, Match, Template
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
@@ -23,8 +24,8 @@ CLAIM = AddressClaim.for_instances(owner="train/workers", instance_types="ml.p5.
 
 
 def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cdk.Stack):
-    network: Network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network: Network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
     assert network.vpc.vpc_id == VPC
     assert network.availability_zone_ids == ("usw2-az4", "usw2-az1")
@@ -41,20 +42,20 @@ def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cd
 
 
 def test_there_is_no_warning(stack: cdk.Stack):
-    FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP))
+    FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP))
     assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
 
 
 def test_the_rules_of_a_given_group_are_left_alone(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
     network.security_group.add_ingress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(988))
     Template.from_stack(stack).resource_count_is("AWS::EC2::SecurityGroupIngress", 0)
 
 
 def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS))
+    network = FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS))
     network.keep()
     template = Template.from_stack(stack)
     template.has_resource(
@@ -69,29 +70,56 @@ def test_by_constructs(stack: cdk.Stack):
     network: Network = FleetNetwork.from_attributes(
         stack,
         "Network",
-        vpc=made.vpc,
-        compute_subnets=made.compute_subnets,
-        security_group=made.security_group,
+        ExistingNetworkSpec(vpc=made.vpc, subnets=made.compute_subnets, security_group=made.security_group),
     )
+    assert network.vpc is made.vpc
     assert network.compute_subnet().subnet_id == made.compute_subnet().subnet_id
     assert network.connections.security_groups[0].security_group_id == made.security_group.security_group_id
 
 
+def test_ids_and_constructs_may_stand_side_by_side(stack: cdk.Stack):
+    made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
+    own = made.compute_subnet("usw2-az4")
+    subnets = {"usw2-az4": own, "usw2-az1": SUBNETS["usw2-az1"]}
+    in_construct = FleetNetwork.from_attributes(
+        stack, "InConstruct", ExistingNetworkSpec(vpc=made.vpc, subnets=subnets, security_group=GROUP)
+    )
+    in_id = FleetNetwork.from_attributes(
+        stack, "InId", ExistingNetworkSpec(vpc=VPC, subnets=subnets, security_group=made.security_group)
+    )
+    for network in (in_construct, in_id):
+        assert network.compute_subnet() is own
+        assert network.compute_subnet("usw2-az1").subnet_id == SUBNETS["usw2-az1"]
+    assert in_construct.security_group.security_group_id == GROUP
+    assert in_id.security_group is made.security_group
+    assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("vpc", 7), ("subnets", {"usw2-az4": ["subnet-0123456789abcdef0"]}), ("security_group", True)],
+)
+def test_what_is_no_thing_of_ec2_is_refused(stack: cdk.Stack, name: str, value: Any):
+    told: dict[str, Any] = {"vpc": VPC, "subnets": SUBNETS, name: value}
+    with pytest.raises(FleetError) as caught:
+        FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(**told))
+    assert [problem.code for problem in caught.value.problems] == [Code.WRONG_TYPE]
+    assert caught.value.problems[0].path[0] == name
+
+
 def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.Stack):
-    network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
     assert network.reserve_addresses([CLAIM]) == []
     app.synth()
 
 
 def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(
+    network = FleetNetwork.from_attributes(
         stack,
         "Network",
-        ExistingNetworkSpec(
-            vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP, compute_cidrs={"usw2-az4": "10.0.8.0/24"}
-        ),
+        ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP, compute_cidrs={"usw2-az4": "10.0.8.0/24"}),
     )
     (problem,) = network.reserve_addresses([CLAIM])
     assert problem.code == Code.SUBNET_TOO_SMALL
@@ -101,8 +129,8 @@ def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
 
 
 def test_a_stranger_among_the_azs(stack: cdk.Stack):
-    network = FleetNetwork.from_ids(
-        stack, "Network", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network = FleetNetwork.from_attributes(
+        stack, "Network", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, security_group=GROUP)
     )
     with pytest.raises(FleetError, match="LF206"):
         network.compute_subnet("usw2-az2")
@@ -110,10 +138,10 @@ def test_a_stranger_among_the_azs(stack: cdk.Stack):
 
 def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
-        FleetNetwork.from_ids(stack, "Network", ExistingNetworkSpec(vpc_id="mine", subnets={"use1-az6": "yours"}))
+        FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc="mine", subnets={"use1-az6": "yours"}))
     assert [(problem.code, problem.where) for problem in caught.value.problems] == [
         (Code.ZONE_REGION, "subnets.use1-az6"),
-        (Code.EXISTING_ID, "vpc_id"),
+        (Code.EXISTING_ID, "vpc"),
         (Code.EXISTING_ID, "subnets.use1-az6"),
     ]
     assert stack.node.children == []
@@ -122,14 +150,16 @@ def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
 def test_constructs_without_an_az_are_told(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError, match="LF207"):
-        FleetNetwork.from_attributes(stack, "Network", vpc=made.vpc, compute_subnets={})
+        FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(vpc=made.vpc, subnets={}))
 
 
 def test_blocks_that_are_none_are_refused_by_constructs_too(stack: cdk.Stack):
     vpc = ec2.Vpc(stack, "Vpc")
     subnets = {"usw2-az4": vpc.private_subnets[0]}
     with pytest.raises(FleetError) as error:
-        ExistingNetwork(stack, "Network", vpc=vpc, compute_subnets=subnets, compute_cidrs={"usw2-az4": "hello"})
+        ExistingNetwork(
+            stack, "Network", ExistingNetworkSpec(vpc=vpc, subnets=subnets, compute_cidrs={"usw2-az4": "hello"})
+        )
     assert error.value.problems[0].code is Code.CIDR_INVALID
     known_later = {"usw2-az4": cdk.Fn.import_value("Block")}
-    FleetNetwork.from_ids(stack, "Ids", ExistingNetworkSpec(vpc_id=VPC, subnets=SUBNETS, compute_cidrs=known_later))
+    FleetNetwork.from_attributes(stack, "Ids", ExistingNetworkSpec(vpc=VPC, subnets=SUBNETS, compute_cidrs=known_later))

@@ -11,9 +11,8 @@ from aws_cdk import aws_ec2 as ec2
 
 from llm_fleet.catalog.network import node_endpoints
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.rules.addresses import check_addresses, plan_addresses
-from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.addresses import AddressClaim, check_addresses, plan_addresses
+from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.terms import InternetAccess
 from tools.synth_environment import ROOT
 

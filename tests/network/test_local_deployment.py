@@ -1,6 +1,6 @@
 """Networks deployed to a local emulation, read back through the EC2 API, and destroyed."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,13 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
+from llm_fleet.storage.fleet_key import FleetKey
 from local.aws.client import LocalAws
-from tests.network.looking import TWO_ZONES
+from tests.clean import all_findings
+from tests.conftest import ENVIRONMENT
+from tests.network.conftest import TWO_ZONES
 from tools.synth_environment import cdk_context
 
 
@@ -114,3 +117,40 @@ def test_destroying_leaves_what_was_to_be_kept_and_nothing_else(aws: LocalAws, a
     assert {gateway["State"] for gateway in gateways} == {"deleted"}
     log_groups = aws.client("logs").describe_log_groups()["logGroups"]
     assert len(log_groups) == 2
+
+
+KINDS: dict[str, Callable[[cdk.Stack], object]] = {
+    "OneAz": lambda stack: FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])),
+    "TwoAzsOwnKey": lambda stack: FleetNetwork(
+        stack,
+        "Network",
+        NetworkSpec(availability_zone_ids=TWO_ZONES),
+        encryption_key=FleetKey(stack, "Key", alias="alias/fleet"),
+    ),
+    "SharedNat": lambda stack: FleetNetwork(
+        stack, "Network", NetworkSpec(availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT)
+    ),
+    "Closed": lambda stack: FleetNetwork(
+        stack,
+        "Network",
+        NetworkSpec(availability_zone_ids=TWO_ZONES, internet=InternetAccess.NONE),
+        endpoint_features=list(EndpointFeature),
+    ),
+    "Existing": lambda stack: FleetNetwork.from_attributes(
+        stack,
+        "Network",
+        ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets={"usw2-az4": "subnet-0123456789abcdef0"}),
+    ),
+}
+
+
+@pytest.fixture
+def networks(app: cdk.App) -> list[str]:
+    """Names of stacks with a network of each kind, in one app: checkers take their time to start."""
+    for name, make in KINDS.items():
+        make(cdk.Stack(app, name, env=ENVIRONMENT))
+    return list(KINDS)
+
+
+def test_no_checker_finds_anything(app: cdk.App, networks: list[str]):
+    assert all_findings(app) == []

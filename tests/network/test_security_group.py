@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.security_group import EfaSecurityGroup
-from tests.network.looking import id_of, name_of, only, properties
+from tests.network.conftest import id_of, name_of, only, properties
 
 GROUP = "AWS::EC2::SecurityGroup"
 INGRESS = "AWS::EC2::SecurityGroupIngress"

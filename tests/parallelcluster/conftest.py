@@ -22,10 +22,10 @@ Read = Callable[[], dict[str, Any]]
 
 @pytest.fixture
 def network(stack: cdk.Stack) -> Network:
-    return FleetNetwork.from_ids(
+    return FleetNetwork.from_attributes(
         stack,
         "Network",
-        ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
+        ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS, security_group=SECURITY_GROUP),
     )
 
 

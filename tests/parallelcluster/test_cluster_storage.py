@@ -146,10 +146,10 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
 
     def make(id: str, stack: cdk.Stack, **options: Any) -> str:
-        network = FleetNetwork.from_ids(
+        network = FleetNetwork.from_attributes(
             stack,
             f"Network{id}",
-            ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
+            ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS, security_group=SECURITY_GROUP),
         )
         head = HeadNode(instance_type="m5.2xlarge")
         queues = [Queue.trainium("trn1", max_count=4)]

@@ -198,10 +198,10 @@ def deploy(tmp_path_factory: pytest.TempPathFactory) -> Deploy:
     def deploy(**options: Any) -> dict[str, Any]:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
-        network = FleetNetwork.from_ids(
+        network = FleetNetwork.from_attributes(
             stack,
             "Network",
-            ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP),
+            ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS, security_group=SECURITY_GROUP),
         )
         parallel_cluster(
             stack,

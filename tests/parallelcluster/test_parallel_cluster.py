@@ -81,8 +81,8 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
     names: list[str] = []
     for queue in ("trn1", "pre-training"):
         stack = cdk.Stack(cdk.App(), "AStackWithAName", env=ENVIRONMENT)
-        network = FleetNetwork.from_ids(
-            stack, "Network", ExistingNetworkSpec(vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS)
+        network = FleetNetwork.from_attributes(
+            stack, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS)
         )
         cluster = ParallelCluster(
             stack,

@@ -160,3 +160,43 @@ def test_access_is_logged_in_an_app_without_feature_flags() -> None:
     assert prefixes == {"Data/", "lifecycle-bucket/"}
     assert str(template.to_json()).count("logging.s3.amazonaws.com") == 2
     assert "LogDeliveryWrite" not in str(template.to_json())
+
+
+def test_it_rotates_and_is_retained(stack: cdk.Stack):
+    FleetKey(stack, "Key", alias="alias/fleet")
+    template = Template.from_stack(stack)
+    template.has_resource(
+        "AWS::KMS::Key",
+        {
+            "DeletionPolicy": "RetainExceptOnCreate",
+            "UpdateReplacePolicy": "Retain",
+            "Properties": {"EnableKeyRotation": True, "PendingWindowInDays": 30},
+        },
+    )
+    template.has_resource_properties("AWS::KMS::Alias", {"AliasName": "alias/fleet"})
+
+
+def test_it_needs_no_alias(stack: cdk.Stack):
+    FleetKey(stack, "Key", pending_window=cdk.Duration.days(7))
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::KMS::Alias", 0)
+    template.has_resource_properties("AWS::KMS::Key", {"PendingWindowInDays": 7})
+
+
+def test_cloudwatch_logs_may_use_it_for_log_groups_here_only(stack: cdk.Stack):
+    FleetKey(stack, "Key")
+    statements = Match.array_with(
+        [
+            {
+                "Sid": "CloudWatchLogsOfThisAccountAndRegion",
+                "Effect": "Allow",
+                "Principal": {"Service": {"Fn::Join": ["", ["logs.us-west-2.", {"Ref": "AWS::URLSuffix"}]]}},
+                "Action": ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"],
+                "Resource": "*",
+                "Condition": {
+                    "ArnLike": {"kms:EncryptionContext:aws:logs:arn": "arn:aws:logs:us-west-2:111122223333:log-group:*"}
+                },
+            }
+        ]
+    )
+    Template.from_stack(stack).has_resource_properties("AWS::KMS::Key", {"KeyPolicy": {"Statement": statements}})

@@ -1,5 +1,6 @@
-"""What outlives its stack, and with it all that it stands on."""
+"""What stays when a stack goes, and logical ids that stay as they are."""
 
+import os
 from typing import Any
 
 import aws_cdk as cdk
@@ -7,11 +8,15 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
-from llm_fleet import DataRepository
+from llm_fleet import DataRepository, LustreSpec
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
+from tools.synth_environment import ROOT
 
 
 def policies(stack: cdk.Stack, *types: str) -> dict[str, tuple[str | None, str | None]]:
@@ -71,3 +76,23 @@ def test_rules_of_a_further_client_go_with_the_client(stack: cdk.Stack, network:
     found = policies(stack, "AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress")
     of_client = [policy for name, policy in found.items() if client.node.addr[-8:] in name]
     assert of_client == [(None, None)] * 8
+
+
+GOLDEN = ROOT / "tests" / "storage" / "golden" / "logical-ids.txt"
+
+
+def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+    storage = cdk.Stack(app, "Storage", env=cdk.Environment(account=stack.account, region=stack.region))
+    fsx = LustreFileSystem(storage, "Fsx", network=network)
+    fsx.add_data_repository("Corpus", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
+    LustreFileSystem(storage, "Efa", LustreSpec(storage_capacity_gib=19200), network=network)
+    OpenZfsFileSystem(storage, "Home", network=network).add_volume("apps")
+    key = FleetKey(storage, "Key", alias="alias/fleet")
+    logs = AccessLogBucket(storage, "AccessLogs")
+    DataBucket(storage, "Data", BucketSpec(encryption_key=key), access_log_bucket=logs)
+    resources = Template.from_stack(storage).to_json()["Resources"]
+    listed = "".join(f"{name} {resource['Type']}\n" for name, resource in sorted(resources.items()))
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(listed)
+    assert GOLDEN.read_text() == listed, "logical ids have changed; if users are to bear it: run `make golden`"

@@ -8,9 +8,8 @@ from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.own_steps import OwnStepsConfig
 from llm_fleet.config.steps import StepsModel
 from llm_fleet.named_files.named_file import lock_problems, locked_files, own_scripts
-from llm_fleet.rules.buckets import check_bucket_name
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.node_setup import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
 from llm_fleet.rules.problem import PathPart, Problem

@@ -158,8 +158,7 @@ def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _check_place(fleet: Fleet) -> list[Problem]:
-    network = fleet.network
-    return check_place(has_network=network is not None, internet=network.internet if network is not None else None)
+    return check_place(has_network=fleet.network is not None, internet=fleet.way_out)
 
 
 def _check_own(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:

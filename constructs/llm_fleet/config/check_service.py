@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.config.check_network_config import endpoint_features, zone_path
+from llm_fleet.config.check_network import endpoint_features, zone_path
 from llm_fleet.config.check_shape_source import check_shape_source
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig, network_of_services
@@ -16,8 +16,7 @@ from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import check_place
 from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.network_endpoints import interface_endpoints
-from llm_fleet.rules.network_load_balancers import check_load_balancer_room
+from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.front import Front, Jwt
@@ -105,7 +104,7 @@ def follows_in_service(finding: Problem, cause: tuple[PathPart, ...]) -> bool:
 
 def check_services(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the services of `fleet`, by attribute names."""
-    internet = _internet(fleet)
+    internet = fleet.way_out
     for service in fleet.services.values():
         own = list(_check_own(service, fleet))
         spec = service.in_fleet(fleet.name, fleet.storage)
@@ -118,12 +117,6 @@ def check_services(fleet: Fleet) -> Iterator[Problem]:
         # An export asks of server and model what the service asks of them: what is wrong there is reported once.
         found = found or list(_check_service_export(service, fleet, internet))
         yield from (problem.under("services", service.name) for problem in found)
-
-
-def _internet(fleet: Fleet) -> InternetAccess | None:
-    """Return how the network leads out; `None` of one that exists already, which the file does not say."""
-    network = fleet.network
-    return network.internet if network is not None and network.vpc is None else None
 
 
 def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
@@ -180,14 +173,14 @@ def check_front_places(fleet: Fleet) -> Iterator[Problem]:
         return
     for name, service in fleet.services.items():
         public = service.front.public
-        if network.vpc is None and public and network.internet is InternetAccess.NONE:
+        if public and network.way_out is InternetAccess.NONE:
             continue  # Reported of the service, with all else that it cannot have there.
         for problem in check_front_place(
             service.front,
             zones=_zones(network, public=public),
             target_zones=network.zones,
             vpc_cidrs=(network.cidr, network.compute_cidr) if network.vpc is None else network.vpc.vpc_cidrs,
-            internet=network.internet if network.vpc is None else None,
+            internet=network.way_out,
         ):
             yield replace(in_words(problem), path=_path(problem, network, name, public=public))
         if network.vpc is None:

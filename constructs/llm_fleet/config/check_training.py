@@ -75,7 +75,7 @@ def _told(place: TrainingPlace, fleet: Fleet, cluster: NodeSetupModel) -> Traini
         neuron_release=cluster.neuron.release if cluster.neuron else None,
         source="none" if downloads is None else "vendor" if downloads.mirror is None else "mirror",
         files=nothing if downloads is None else None,
-        internet=fleet.network is None or fleet.network.internet is not InternetAccess.NONE,
+        internet=fleet.way_out is not InternetAccess.NONE,
     )
 
 

@@ -5,9 +5,8 @@ from pkgutil import resolve_name
 
 from llm_fleet.config.check_cluster_config import check_cluster_config
 from llm_fleet.config.check_names import check_fleet_name
-from llm_fleet.config.check_network_config import check_network_config
+from llm_fleet.config.check_network import check_network_config, check_places, check_zones_exist
 from llm_fleet.config.check_parallelcluster import check_parallelclusters
-from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage import check_storage

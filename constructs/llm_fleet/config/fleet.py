@@ -10,6 +10,7 @@ from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.storage import StorageConfig
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model import FleetModel, name_entries
 from llm_fleet.spec.people import ClusterUser
 from llm_fleet.spec.shape import Later
@@ -89,6 +90,11 @@ class Fleet(FleetModel):
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)
         return self
+
+    @property
+    def way_out(self) -> InternetAccess | None:
+        """How the fleet's network leads out; `None` without one, and of one that exists already."""
+        return self.network.way_out if self.network is not None else None
 
     @property
     def first_zone(self) -> str | None:

@@ -1,6 +1,7 @@
 """The network of a fleet file."""
 
 from llm_fleet.catalog.network import regions
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 _ELSEWHERE = "usw2"
@@ -11,6 +12,11 @@ class NetworkConfig(NetworkSpec):
 
     vpc: ExistingNetworkSpec | None = None
     """A network that exists already. Then nothing else may stand here."""
+
+    @property
+    def way_out(self) -> InternetAccess | None:
+        """How the network leads out; `None` of one that exists already, of which the file does not say."""
+        return self.internet if self.vpc is None else None
 
     @property
     def zones(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from llm_fleet.lifecycle.node_setup import (
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.network.network import Network
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.bundle import bucket_name, check_scripts_place
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_roles import check_group_name
@@ -29,7 +30,6 @@ from llm_fleet.rules.hyperpod.instance_group import (
     check_cloudformation,
     check_lifecycle_source,
 )
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.node_setup import NodeOfGroup, NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems

@@ -32,7 +32,7 @@ NETWORK = Form(
     wanted="a network of llm-fleet",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
     remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), or '
-    "ExistingNetwork(…) for a VPC that there is",
+    "FleetNetwork.from_attributes(…) for a VPC that there is",
 )
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.named_files.named_file import lock_problems, locked_files
+from llm_fleet.rules.buckets import check_key_prefix
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.problem import Problem
 
 

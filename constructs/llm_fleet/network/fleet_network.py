@@ -1,6 +1,6 @@
 """A VPC made for clusters."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 import aws_cdk as cdk
@@ -10,21 +10,21 @@ from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.held import hold
-from llm_fleet.network.endpoints import Endpoints
 from llm_fleet.network.existing_network import ExistingNetwork
-from llm_fleet.network.flow_logs import FlowLogs
 from llm_fleet.network.network import AddressBook, InternetExit, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
-from llm_fleet.network.subnets import DatabaseSubnets, LoadBalancerSubnets
-from llm_fleet.network.vpc import make_vpc, vpc_of_zones
-from llm_fleet.network.zones import lead_out, make_zones, subnet_of
-from llm_fleet.rules.addresses import AddressPlan
+from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
+from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones, subnet_of
+from llm_fleet.rules.addresses import AddressClaim, AddressPlan
 from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.network import check_network
-from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, other_interfaces
+from llm_fleet.rules.network import (
+    check_load_balancer_room,
+    check_network,
+    endpoint_zones,
+    interface_endpoints,
+    other_interfaces,
+)
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
-from llm_fleet.rules.network_load_balancers import check_load_balancer_room
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
@@ -117,35 +117,9 @@ class FleetNetwork(Construct):
         self.node.add_validation(self._book)
 
     @staticmethod
-    def from_attributes(
-        scope: Construct,
-        id: str,
-        *,
-        vpc: ec2.IVpc,
-        compute_subnets: Mapping[str, ec2.ISubnet],
-        security_group: ec2.ISecurityGroup | None = None,
-        compute_cidrs: Mapping[str, str] | None = None,
-        private_subnets: Mapping[str, ec2.ISubnet] | None = None,
-        public_subnets: Mapping[str, ec2.ISubnet] | None = None,
-        vpc_cidrs: Sequence[str] = (),
-    ) -> Network:
-        """Return an existing network, told by constructs. Parameters: see `ExistingNetwork`."""
-        return ExistingNetwork(
-            scope,
-            id,
-            vpc=vpc,
-            compute_subnets=compute_subnets,
-            security_group=security_group,
-            compute_cidrs=compute_cidrs,
-            private_subnets=private_subnets,
-            public_subnets=public_subnets,
-            vpc_cidrs=vpc_cidrs,
-        )
-
-    @staticmethod
-    def from_ids(scope: Construct, id: str, existing: ExistingNetworkSpec) -> Network:
-        """Return an existing network, told by ids alone; nothing is looked up. See `ExistingNetwork.from_ids`."""
-        return ExistingNetwork.from_ids(scope, id, existing)
+    def from_attributes(scope: Construct, id: str, existing: ExistingNetworkSpec) -> Network:
+        """Return an existing network, of the CDK's objects or of ids. See `ExistingNetwork`."""
+        return ExistingNetwork(scope, id, existing)
 
     @property
     def vpc(self) -> ec2.IVpc:

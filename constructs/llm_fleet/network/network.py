@@ -9,8 +9,7 @@ import jsii
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable, IValidation
 
-from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
-from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved

@@ -1,15 +1,149 @@
 """The address plan: instance types and counts in; addresses, interfaces, subnet sizes, headroom and quota out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 
+from llm_fleet.catalog.instances import facts_of
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_layout import compute_slot
-from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressClaim:
+    """Addresses of one compute subnet, and network interfaces in it, that `owner` needs."""
+
+    owner: str
+    """Who needs them, in the user's words, e.g. `train/worker-group`."""
+    what: str
+    """What takes them, e.g. `ml.p5.48xlarge` or `FSx for Lustre`."""
+    count: int
+    """How many of them."""
+    addresses_each: int
+    """Addresses that each takes."""
+    interfaces_each: int | None = None
+    """Network interfaces that each takes. Default: one for each address."""
+    availability_zone_id: str | None = None
+    """Where, e.g. `usw2-az4`. Default: the first AZ of the network."""
+    replaceable: bool = False
+    """Whether one of them may be replaced while the others run, so that the subnet must have room for one more."""
+    assumption: str = ""
+    """What had to be assumed, because no source tells the number; empty when nothing."""
+
+    @property
+    def addresses(self) -> int:
+        """Addresses of all of them."""
+        return self.count * self.addresses_each
+
+    @property
+    def interfaces(self) -> int:
+        """Network interfaces of all of them."""
+        return self.count * (self.addresses_each if self.interfaces_each is None else self.interfaces_each)
+
+    @classmethod
+    def for_instances(
+        cls,
+        *,
+        owner: str,
+        instance_types: str | Sequence[str],
+        count: int,
+        availability_zone_id: str | None = None,
+    ) -> "AddressClaim":
+        """Return what `count` nodes of a Slurm group take: an address for each network card of the instance type.
+
+        Of several types (a flexible group) the one with the most cards counts. `instance_types` are `ml.` names. A type
+        whose cards no source tells counts as one card, and the claim's `assumption` says so. A count or type that
+        is known only at deploy time claims nothing.
+        """
+        types = [instance_types] if isinstance(instance_types, str) else list(instance_types)
+        if is_unresolved(count) or is_unresolved(types) or not types:
+            return cls(owner=owner, what="nodes known at deploy time", count=0, addresses_each=0)
+        cards = {name: facts.network_cards for name in types if (facts := facts_of(name))}
+        default = address_facts().addresses_of_unknown_instance
+        unknown = [name for name in types if cards.get(name) is None]
+        largest = max(types, key=lambda name: cards.get(name) or default)
+        return cls(
+            owner=owner,
+            what=largest,
+            count=count,
+            addresses_each=cards.get(largest) or default,
+            availability_zone_id=availability_zone_id,
+            replaceable=True,
+            assumption=f"no source tells the network cards of {', '.join(unknown)}: taken as {default}"
+            if unknown
+            else "",
+        )
+
+    @classmethod
+    def for_file_system(
+        cls, *, owner: str, what: str = "FSx", availability_zone_id: str | None = None
+    ) -> "AddressClaim":
+        """Return what an FSx file system takes at the least; no source tells how many more a large one takes."""
+        return cls(
+            owner=owner,
+            what=what,
+            count=1,
+            addresses_each=address_facts().addresses_of_file_system,
+            availability_zone_id=availability_zone_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZonePlan:
+    """The addresses and network interfaces of one AZ."""
+
+    availability_zone_id: str
+    claims: tuple[AddressClaim, ...]
+    """Who takes addresses of the compute subnet."""
+    subnet_cidr: str | None
+    """The compute subnet; `None` when nobody told its size (an existing subnet, or a CIDR known at deploy time)."""
+    other_interfaces: int = 0
+    """Interfaces in this AZ outside the compute subnet: endpoints and NAT."""
+
+    @property
+    def addresses(self) -> int:
+        """Addresses that the claims take."""
+        return sum(claim.addresses for claim in self.claims)
+
+    @property
+    def headroom(self) -> int:
+        """Addresses kept free for a replacement: one more instance of the largest kind."""
+        return max((claim.addresses_each for claim in self.claims if claim.replaceable and claim.count), default=0)
+
+    @property
+    def addresses_needed(self) -> int:
+        """What the subnet must hold: claims, headroom, and what AWS reserves of every subnet."""
+        return self.addresses + self.headroom + address_facts().reserved_per_subnet
+
+    @property
+    def addresses_given(self) -> int | None:
+        """All addresses of the subnet, reserved ones included; `None` when its size is unknown."""
+        return IPv4Network(self.subnet_cidr).num_addresses if self.subnet_cidr else None
+
+    @property
+    def prefix_needed(self) -> int | None:
+        """Prefix length of the smallest subnet that holds it all; `None` when no subnet can."""
+        prefix = 32 - (self.addresses_needed - 1).bit_length()
+        prefix = min(prefix, address_facts().smallest_block_prefix)
+        return prefix if prefix >= address_facts().largest_block_prefix else None
+
+    @property
+    def prefix_given(self) -> int | None:
+        """Prefix length of the subnet; `None` when its size is unknown."""
+        return IPv4Network(self.subnet_cidr).prefixlen if self.subnet_cidr else None
+
+    @property
+    def interfaces(self) -> int:
+        """Network interfaces in this AZ: those of the claims, headroom included, and those outside the subnet."""
+        return sum(claim.interfaces for claim in self.claims) + self.headroom + self.other_interfaces
+
+    @property
+    def fits(self) -> bool:
+        """Whether the subnet holds what it must; true when its size is unknown."""
+        return self.addresses_given is None or self.addresses_needed <= self.addresses_given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
-"""The one way to say that a number is out of bounds."""
+"""The one way to say that a number is out of bounds, or that CloudWatch Logs keeps no log for so many days."""
 
 from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -46,3 +47,20 @@ def _no_number(value: object, limit: Limit, code: AnyCode, *path: str, what: str
         value=value,
         allowed=limit.range,
     )
+
+
+def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Problem]:
+    """Check that CloudWatch Logs can keep a log for `days`; `None` passes: it stands for the default."""
+    choices = address_facts().log_retention_days
+    if days is None or is_unresolved(days) or days in choices:
+        return []
+    return [
+        Problem(
+            code=code,
+            path=path,
+            message=f"CloudWatch Logs cannot keep a log for {days} days",
+            value=days,
+            allowed=", ".join(map(str, choices)),
+            remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
+        )
+    ]

@@ -1,11 +1,12 @@
 """The network that a fleet stands in: one to be made, or one that exists."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.references import SECURITY_GROUP, SUBNET, VPC, SecurityGroup, Subnet, Vpc
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import Days, Several
 
@@ -49,19 +50,41 @@ class NetworkSpec(Spec):
 
 
 class ExistingNetworkSpec(Spec):
-    """A VPC that exists already, with the subnets and the security group to use."""
+    """A VPC that exists already, with the subnets and the security group to use. Nothing is looked up."""
 
-    vpc_id: Annotated[str, Field(alias="id", examples=["vpc-0123456789abcdef0"])]
-    """The VPC's id."""
-    subnets: Annotated[Mapping[str, str], Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])]
-    """The compute subnet of each AZ, by AZ id."""
+    other_words: ClassVar[Mapping[str, str]] = {
+        "vpc_id": "write `vpc`",
+        "compute_subnets": "write `subnets`",
+        "security_group_id": "write `security_group`",
+    }
+
+    vpc: Annotated[Vpc, Field(alias="id", examples=["vpc-0123456789abcdef0"])]
+    """The VPC's id; in Python the VPC or its id."""
+    subnets: Annotated[Mapping[str, Subnet], Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])]
+    """The compute subnet of each AZ, by AZ id. The first AZ is where things go unless told otherwise."""
     compute_cidrs: Annotated[Mapping[str, str], Field(alias="cidrs")] = {}
     """The CIDR of each compute subnet, by AZ id, so that too small a one is told. Default: not known, not checked."""
-    security_group_id: Annotated[str | None, Field(alias="security_group")] = None
+    security_group: SecurityGroup | None = None
     """Security group of nodes and mounts, which lets all traffic in from, and out to, itself. Default: one is made."""
-    private_subnets: Mapping[str, str] = {}
+    private_subnets: Mapping[str, Subnet] = {}
     """Subnets of private load balancers, by AZ id: two AZs at least, and all of `subnets`. Default: `subnets`."""
-    public_subnets: Mapping[str, str] = {}
+    public_subnets: Mapping[str, Subnet] = {}
     """Subnets of public load balancers, by AZ id, likewise. Default: none, and no public ones."""
     vpc_cidrs: Several[str] = ()
-    """The VPC's own blocks, from which private load balancers are reached. Default: none; write `allowed_from`."""
+    """The VPC's own blocks, from which private load balancers are reached. Default: none; write `allowed_from`. In
+    Python the block of `vpc`, where the CDK knows it."""
+
+    @property
+    def vpc_id(self) -> str:
+        """The id of `vpc`, which may be a token."""
+        return VPC.name_of(self.vpc)
+
+    @property
+    def subnet_ids(self) -> dict[str, str]:
+        """The id of each compute subnet, by AZ id."""
+        return {zone: SUBNET.name_of(subnet) for zone, subnet in self.subnets.items()}
+
+    @property
+    def security_group_id(self) -> str | None:
+        """The id of `security_group`, which may be a token."""
+        return None if self.security_group is None else SECURITY_GROUP.name_of(self.security_group)

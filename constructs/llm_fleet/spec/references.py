@@ -88,6 +88,11 @@ class _Ec2Subnet(Protocol):
     def subnet_id(self) -> str: ...
 
 
+class _Ec2Vpc(Protocol):
+    @property
+    def vpc_id(self) -> str: ...
+
+
 class _Ec2SecurityGroup(Protocol):
     @property
     def security_group_id(self) -> str: ...
@@ -111,6 +116,7 @@ class _SecretsManagerSecret(Protocol):
 KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
 POLICY = Reference(noun="a managed policy", name="ARN", attribute="managed_policy_arn", form=POLICY_ARN)
+VPC = Reference(noun="a VPC", name="id", attribute="vpc_id")
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
@@ -124,6 +130,8 @@ Role = Annotated[_IamRole | str, ROLE]
 """A role, or its ARN."""
 Policy = Annotated[_ManagedPolicy | str, POLICY]
 """A managed policy, or its ARN."""
+Vpc = Annotated[_Ec2Vpc | str, VPC]
+"""A VPC, or its id."""
 Subnet = Annotated[_Ec2Subnet | str, SUBNET]
 """A subnet, or its id."""
 SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]

@@ -10,9 +10,9 @@ from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.held import hold
 from llm_fleet.network.network import Network
 from llm_fleet.references import security_group_of
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec

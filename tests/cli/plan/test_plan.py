@@ -16,7 +16,7 @@ from llm_fleet.cli.plan.price_file import prices_in
 from llm_fleet.cli.plan.stack_templates import synthesized_stacks
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
-from llm_fleet_stacks.app_context import app_context
+from llm_fleet_stacks.synth import app_context
 from tests.terminal import run, run_in_terminal
 from tools.synth_environment import ROOT
 

@@ -16,9 +16,8 @@ from llm_fleet.rules.account.subnets import (
     check_subnet_place,
     check_way_out,
 )
+from llm_fleet.rules.addresses import AddressClaim, ZonePlan
 from llm_fleet.rules.day_two.check_codes import CheckCode
-from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import Problem
 from tests.rules.account.cases import REGION, Case
 

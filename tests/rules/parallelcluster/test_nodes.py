@@ -8,8 +8,8 @@ import pytest
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.config.check_parallelcluster import placed_parallelcluster
 from llm_fleet.config.load import parse_fleet
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.parallelcluster.instance_types import check_architecture
 from llm_fleet.rules.parallelcluster.node_network import address_claims
 from llm_fleet.rules.parallelcluster.nodes import (

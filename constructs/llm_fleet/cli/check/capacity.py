@@ -7,7 +7,7 @@ from typing import Any
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
@@ -23,7 +23,7 @@ from llm_fleet.rules.account.instance_capacity import (
     when,
 )
 from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints
+from llm_fleet.rules.network import endpoint_zones, interface_endpoints
 
 _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, CapacitySource.RESERVATION)
 """What was bought has a place of its own, which says more than an offering."""

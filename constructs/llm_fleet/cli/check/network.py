@@ -12,8 +12,7 @@ from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
-from llm_fleet.config.check_network_config import endpoint_features
-from llm_fleet.config.check_places import address_plan
+from llm_fleet.config.check_network import address_plan, endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.rules.account.subnets import (
@@ -31,7 +30,7 @@ from llm_fleet.rules.account.subnets import (
     no_such,
 )
 from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec
@@ -181,7 +180,7 @@ def _route_tables(account: Account, existing: ExistingNetworkSpec) -> dict[str, 
                 main = table
             elif association.get("SubnetId"):
                 own[association["SubnetId"]] = table
-    return {subnet_id: own.get(subnet_id, main) for subnet_id in existing.subnets.values()}
+    return {subnet_id: own.get(subnet_id, main) for subnet_id in existing.subnet_ids.values()}
 
 
 def _default_targets(table: dict[str, Any]) -> list[tuple[str, str]]:
@@ -255,7 +254,7 @@ def _usable(
 
 
 def _cidrs(account: Account, existing: ExistingNetworkSpec) -> list[str]:
-    told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnets.values()))
+    told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnet_ids.values()))
     return [subnet["CidrBlock"] for subnet in told["Subnets"]]
 
 
@@ -267,7 +266,7 @@ def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
     """Ask about what exists; a network to be made is asked for by quotas and AZs alone."""
     existing = fleet.network.vpc if fleet.network is not None else None
     if existing is not None:
-        for zone, subnet_id in existing.subnets.items():
+        for zone, subnet_id in existing.subnet_ids.items():
             yield Question(
                 topic=Topic.NETWORK,
                 what=f"addresses of {subnet_id}",

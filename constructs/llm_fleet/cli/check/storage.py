@@ -231,7 +231,7 @@ def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, regio
             return Answer(detail=why)
         lustre = told.kind == "LUSTRE"
         ports = lustre_limits().ports if lustre else open_zfs_limits().ports
-        node_cidrs = _cidrs(account, list(existing.subnets.values()))
+        node_cidrs = _cidrs(account, list(existing.subnet_ids.values()))
         server_cidrs = _cidrs(account, found["SubnetIds"])
         servers = [security_group(account, one) for one in ([let_in] if let_in else _groups_of(account, found))]
         missing = [

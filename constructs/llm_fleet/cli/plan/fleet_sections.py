@@ -10,12 +10,11 @@ from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.stack_templates import StackTemplate
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
 from llm_fleet.cli.terminal.table import Cell, Column, Table
-from llm_fleet.config.check_places import address_plan
+from llm_fleet.config.check_network import address_plan
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.machines import MachineFacts, Machines, facts_of_machines
-from llm_fleet.rules.addresses import AddressPlan
-from llm_fleet.rules.network_zone_plan import ZonePlan
+from llm_fleet.rules.addresses import AddressPlan, ZonePlan
 
 _CENT = Decimal("0.01")
 _SMALL = Decimal(1)

@@ -46,7 +46,7 @@ def _judged(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
         endpoint.in_fleet(fleet.name),
         region=fleet.region,
         # Of a network that exists already, the file does not say how it leads out.
-        internet=network.internet if network is not None and network.vpc is None else None,
+        internet=fleet.way_out,
         in_network=endpoint.stands_in_network(fleet_has_one=network is not None),
         has_topic=endpoint.alarms.topic_arn is not None,
     )

@@ -24,7 +24,7 @@ _GIT_ENDPOINT = "git-codecommit"
 
 def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the notebooks of `fleet`, by attribute names."""
-    has_network, internet = fleet.network is not None, _network_internet(fleet)
+    has_network, internet = fleet.network is not None, fleet.way_out
     for name, notebook in fleet.notebooks.items():
         judged = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
         found = [
@@ -35,12 +35,6 @@ def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
             *check_tags(notebook.tags),
         ]
         yield from (problem.under("notebooks", name) for problem in found)
-
-
-def _network_internet(fleet: Fleet) -> InternetAccess | None:
-    """Return how the fleet's network leads out; `None` of one that exists already, of which the file does not say."""
-    network = fleet.network
-    return network.internet if network is not None and network.vpc is None else None
 
 
 def _in_file(problem: Problem) -> Problem:
@@ -54,7 +48,7 @@ def _in_file(problem: Problem) -> Problem:
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
     """A closed network reaches CodeCommit by an endpoint that is there for nothing else."""
     network = fleet.network
-    closed = _network_internet(fleet) == "none"
+    closed = fleet.way_out is InternetAccess.NONE
     if network is None or not closed or _GIT_ENDPOINT in network.endpoints:
         return
     for index, repository in enumerate(notebook.repositories):

@@ -35,7 +35,7 @@ def check_studio(fleet: Fleet) -> Iterator[Problem]:
         *check_studio_place(
             studio,
             has_network=network is not None,
-            network_internet=network.internet if network is not None and network.vpc is None else None,
+            network_internet=fleet.way_out,
             zones=network.zones if network is not None else (),
             mounts_lustre=_mounts_lustre(fleet, config),
             lustre_zone=_lustre_zone(fleet, config),

@@ -11,7 +11,6 @@ from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
-from llm_fleet.rules.terms import InternetAccess
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
@@ -29,9 +28,8 @@ def _is_told(problem: Problem, own: list[Problem]) -> bool:
 
 
 def _judged(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
-    job, network = config.in_fleet(fleet.name), fleet.network
-    internet: InternetAccess | None = network.internet if network is not None and network.vpc is None else None
-    place = check_training_job_place(job, region=fleet.region, has_network=network is not None, internet=internet)
+    job, has_network = config.in_fleet(fleet.name), fleet.network is not None
+    place = check_training_job_place(job, region=fleet.region, has_network=has_network, internet=fleet.way_out)
     return [*check_training_job(job), *place]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
 
+from llm_fleet.rules.addresses import ZonePlan
 from llm_fleet.rules.day_two.check_codes import CheckCode
-from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import PathPart, Problem
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network_load_balancers import check_load_balancer_place
+from llm_fleet.rules.network import check_load_balancer_place
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess

@@ -10,11 +10,10 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.neuron import NeuronInstance, host_facts
 from llm_fleet.catalog.service import task_memory_mib
-from llm_fleet.rules.buckets import check_bucket_name
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import host_bytes
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.catalog.service import task_limits
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.inference.driver import check_driver, driver_for
@@ -16,8 +17,7 @@ from llm_fleet.rules.inference.hosts import check_driver_source, check_host_type
 from llm_fleet.rules.inference.model import check_compiled, check_model, check_place
 from llm_fleet.rules.inference.scaling import check_scaling
 from llm_fleet.rules.inference.server import check_server, check_server_on
-from llm_fleet.rules.log_retention import check_retention_days
-from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved

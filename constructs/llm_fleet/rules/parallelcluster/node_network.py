@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.nodes import efa_of
 from llm_fleet.rules.parallelcluster.schema_sections import overridden

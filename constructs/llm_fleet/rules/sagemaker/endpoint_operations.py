@@ -8,11 +8,11 @@ from llm_fleet.catalog.endpoint_operations import (
     endpoint_scaling_facts,
     time_to_live_facts,
 )
+from llm_fleet.rules.buckets import check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import split_s3_uri
 from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -2,8 +2,7 @@
 
 from llm_fleet.catalog.training_job import training_job_limit
 from llm_fleet.rules.any_code import AnyCode
-from llm_fleet.rules.buckets import check_bucket_name
-from llm_fleet.rules.key_prefix import check_key_prefix
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.nearest import nearest
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.notebook import check_name_prefixes, check_pins

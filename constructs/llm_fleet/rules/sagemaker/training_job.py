@@ -14,12 +14,12 @@ from llm_fleet.catalog.training_job import (
     training_job_fact,
     training_job_limit,
 )
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job_code import (

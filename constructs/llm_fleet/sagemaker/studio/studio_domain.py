@@ -32,7 +32,7 @@ _NETWORK = Form(
     wanted="a network of llm-fleet",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
     remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])), '
-    "or FleetNetwork.from_ids(…)",
+    "or FleetNetwork.from_attributes(…)",
     optional=True,
 )
 _LUSTRE = Form(

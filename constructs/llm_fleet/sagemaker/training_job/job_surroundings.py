@@ -4,7 +4,7 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.iam.statements import BucketAccess, Place
 from llm_fleet.network.network import Network
-from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.sagemaker.s3_place import bucket_and_key
 from llm_fleet.rules.training.image import ecr_repository
 from llm_fleet.sagemaker.training_job.job_permissions import JobFeatures

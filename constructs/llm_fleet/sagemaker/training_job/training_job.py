@@ -37,7 +37,7 @@ from llm_fleet.storage.fleet_key import FleetKey
 
 _NETWORK = Form(
     wanted="a network of llm-fleet",
-    remedy="write network=FleetNetwork(…), or FleetNetwork.from_existing(…)",
+    remedy="write network=FleetNetwork(…), or FleetNetwork.from_attributes(…)",
     has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
     optional=True,
 )

@@ -1,12 +1,29 @@
-"""CIDR blocks, AZs, endpoints and ids: each mistake with its code and its remedy."""
+"""The rules of a network, of its load balancers, and of how its blocks are split."""
 
+from ipaddress import IPv4Network
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.network import check_existing_network, check_network
+from llm_fleet.rules.network import (
+    check_existing_network,
+    check_load_balancer_room,
+    check_load_balancer_zones,
+    check_network,
+)
+from llm_fleet.rules.network_layout import (
+    compute_subnet_cidrs,
+    database_slots,
+    load_balancer_zone,
+    most_load_balancer_zones,
+    primary_slots,
+    private_slot,
+    public_slot,
+    slice_cidr,
+)
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
@@ -185,9 +202,9 @@ def test_all_mistakes_are_told_at_once():
 
 def existing(**changes: Any) -> list[Problem]:
     good: dict[str, Any] = {
-        "vpc_id": "vpc-0123456789abcdef0",
+        "vpc": "vpc-0123456789abcdef0",
         "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
-        "security_group_id": "sg-01234567",
+        "security_group": "sg-01234567",
         "region": "us-west-2",
     }
     told = {**good, **changes}
@@ -199,8 +216,8 @@ def existing(**changes: Any) -> list[Problem]:
     "changes",
     [
         {},
-        {"security_group_id": None},
-        {"vpc_id": TOKEN, "subnets": {"usw2-az4": TOKEN}, "compute_cidrs": {"usw2-az4": TOKEN}},
+        {"security_group": None},
+        {"vpc": TOKEN, "subnets": {"usw2-az4": TOKEN}, "compute_cidrs": {"usw2-az4": TOKEN}},
     ],
 )
 def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
@@ -210,10 +227,10 @@ def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
-        ({"vpc_id": "my-vpc"}, ("vpc_id",)),
-        ({"vpc_id": "subnet-0123456789abcdef0"}, ("vpc_id",)),
+        ({"vpc": "my-vpc"}, ("vpc",)),
+        ({"vpc": "subnet-0123456789abcdef0"}, ("vpc",)),
         ({"subnets": {"usw2-az4": "vpc-0123456789abcdef0"}}, ("subnets", "usw2-az4")),
-        ({"security_group_id": "sg-0123"}, ("security_group_id",)),
+        ({"security_group": "sg-0123"}, ("security_group",)),
     ],
 )
 def test_text_that_is_no_id(changes: dict[str, Any], path: tuple[str, ...]):
@@ -257,3 +274,94 @@ def test_a_closed_network_keeps_every_endpoint_in_some_az():
     problem = only(found, Code.ENDPOINT_WITHOUT_ZONE, "without_endpoints")
     assert "no AZ is left for the endpoint ec2messages" in problem.message
     assert "add an AZ to `azs`" in problem.remedy
+
+
+CIDR = "10.0.0.0/16"
+
+
+@pytest.mark.parametrize("zones", range(1, address_facts().most_zones + 1))
+def test_no_two_subnets_share_an_address(zones: int) -> None:
+    slots = [private_slot(zone) for zone in range(zones)] + [public_slot(zone) for zone in range(zones)]
+    further = [load_balancer_zone(index) for index in range(most_load_balancer_zones(zones))]
+    slots += [private_slot(private) for private, _ in further] + [public_slot(public) for _, public in further]
+    if zones <= database_slots()[0]:
+        slots += [private_slot(slot) for slot in database_slots()]
+    blocks = [IPv4Network(slice_cidr(CIDR, primary_slots(), slot)) for slot in slots]
+    assert not any(one.overlaps(other) for one, other in combinations(blocks, 2))
+
+
+@pytest.mark.parametrize(
+    ("further", "zones", "codes"),
+    [
+        ((), ["usw2-az4"], []),
+        (("usw2-az1",), ["usw2-az4"], []),
+        (("usw2-az4",), ["usw2-az4"], [Code.LOAD_BALANCER_ZONE]),
+        (("usw2-az1", "usw2-az1"), ["usw2-az4"], [Code.ZONE_TWICE]),
+        (("us-west-2a",), ["usw2-az4"], [Code.ZONE_ID]),
+        (("use1-az1",), ["usw2-az4"], [Code.ZONE_REGION]),
+        (("usw2-az9",), [f"usw2-az{n}" for n in range(1, 7)], [Code.LOAD_BALANCER_ZONE]),
+    ],
+)
+def test_azs_for_load_balancers(further: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
+    told = check_load_balancer_zones(further, availability_zone_ids=zones, region="us-west-2")
+    assert [problem.code for problem in told] == codes
+    assert all(problem.path[0] == "load_balancer_zone_ids" for problem in told)
+    whole = check_network(
+        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=further, cidr=CIDR), region="us-west-2"
+    )
+    assert [problem.code for problem in whole] == codes
+
+
+@pytest.mark.parametrize(
+    ("cidr", "others", "fits"),
+    [(CIDR, 20, True), ("10.0.0.0/23", 4, True), ("10.0.0.0/24", 0, False), ("10.0.0.0/23", 20, False)],
+)
+def test_subnets_have_room_to_grow(cidr: str, others: int, fits: bool) -> None:
+    assert [problem.code for problem in check_load_balancer_room(cidr, others=others)] == (
+        [] if fits else [Code.FRONT_SUBNET_SIZE]
+    )
+
+
+def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
+    told = check_existing_network(
+        ExistingNetworkSpec(
+            vpc="vpc-0123456789abcdef0",
+            subnets={"usw2-az4": "subnet-0123456789abcdef0"},
+            private_subnets={"usw2-az4": "subnet-x"},
+            public_subnets={"use1-az1": "subnet-0123456789abcdef1"},
+            vpc_cidrs=["10.0.0.0", "10.0.0.0/16"],
+        ),
+        region="us-west-2",
+    )
+    assert {(problem.code, problem.where) for problem in told} == {
+        (Code.EXISTING_ID, "private_subnets.usw2-az4"),
+        (Code.ZONE_REGION, "public_subnets.use1-az1"),
+        (Code.CIDR_INVALID, "vpc_cidrs"),
+    }
+
+
+ZONES = [f"use1-az{number}" for number in range(1, address_facts().most_zones + 1)]
+BLOCK = IPv4Network("10.1.0.0/16")
+
+
+def cut(zones: int) -> dict[str, IPv4Network]:
+    made = compute_subnet_cidrs(str(BLOCK), ZONES[:zones])
+    return {zone: IPv4Network(str(cidr)) for zone, cidr in made.items()}
+
+
+@pytest.mark.parametrize("zones", range(2, len(ZONES) + 1))
+def test_an_az_that_is_appended_moves_none_and_overlaps_none(zones: int) -> None:
+    before, after = cut(zones - 1), cut(zones)
+    assert {zone: after[zone] for zone in before} == before
+    new = after[ZONES[zones - 1]]
+    assert new.subnet_of(BLOCK)
+    assert not any(new.overlaps(old) for old in before.values())
+    assert new.prefixlen <= address_facts().smallest_block_prefix
+
+
+def test_the_first_has_half_of_the_block() -> None:
+    assert [str(subnet) for subnet in cut(3).values()] == ["10.1.0.0/17", "10.1.128.0/18", "10.1.192.0/19"]
+
+
+def test_a_block_that_is_a_token_is_not_known() -> None:
+    assert compute_subnet_cidrs("${Token[TOKEN.1]}", ZONES[:2]) == {"use1-az1": None, "use1-az2": None}
