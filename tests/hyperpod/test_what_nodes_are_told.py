@@ -18,6 +18,7 @@ from llm_fleet import (
     FleetError,
     HyperPodCluster,
     InstanceGroup,
+    InstanceType,
     LifecycleHook,
     LifecycleScripts,
     LustreFileSystem,
@@ -228,3 +229,17 @@ def test_neuron_to_be_installed_must_be_pinned(make: Make, lock: Path) -> None:
     neuron = NeuronHost(release="2.28.1", install=True)
     assert problems(make, neuron=neuron) == [("LF453", "neuron")]
     assert problems(make, id="Pinned", neuron=neuron, downloads=Downloads.vendor(lock=lock)) == [("LF453", "neuron")]
+
+
+NEWER_TYPE = InstanceType.of(
+    "ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=64, efa_interfaces=16, threads_per_core=2
+)
+
+
+def test_facts_of_a_newer_instance_type_reach_the_nodes(make: Callable[..., HyperPodCluster], stack: cdk.Stack) -> None:
+    make(InstanceGroup.workers("new", NEWER_TYPE, count=1, threads_per_core=1))
+    manifest = told_manifest(stack)
+    (group,) = (group for group in manifest["groups"] if group["name"] == "new")
+    told = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    told["lustre_efa_interfaces"] = 2
+    assert group["instance_types"] == [told]
