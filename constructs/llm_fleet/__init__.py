@@ -66,11 +66,11 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
     from llm_fleet.rules.terms import StorageKind as StorageKind
     from llm_fleet.rules.training.run_plan import MemoryEstimate as MemoryEstimate
-    from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
-    from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
-    from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
-    from llm_fleet.sagemaker.training_job.training_job import TrainingJob as TrainingJob
-    from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
+    from llm_fleet.sagemaker.endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
+    from llm_fleet.sagemaker.notebook import TrainingNotebook as TrainingNotebook
+    from llm_fleet.sagemaker.studio import StudioDomain as StudioDomain
+    from llm_fleet.sagemaker.training_job import TrainingJob as TrainingJob
+    from llm_fleet.sagemaker.watch import TrainingWatch as TrainingWatch
     from llm_fleet.spec.buckets import BucketSpec as BucketSpec
     from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
     from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
@@ -243,11 +243,11 @@ _HOMES = {
         "StorageKind",
     ),
     "rules.training.run_plan": ("MemoryEstimate",),
-    "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
-    "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
-    "sagemaker.studio.studio_domain": ("StudioDomain",),
-    "sagemaker.training_job.training_job": ("TrainingJob",),
-    "sagemaker.watch.training_watch": ("TrainingWatch",),
+    "sagemaker.endpoint": ("HuggingFaceEndpoint",),
+    "sagemaker.notebook": ("TrainingNotebook",),
+    "sagemaker.studio": ("StudioDomain",),
+    "sagemaker.training_job": ("TrainingJob",),
+    "sagemaker.watch": ("TrainingWatch",),
     "spec.buckets": ("BucketSpec",),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
@@ -293,9 +293,9 @@ _HOMES = {
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.parallelcluster": ("ParallelClusterSpec", "SlurmSettings"),
-    "spec.parallelcluster_storage": ("SharedStorage",),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
+    "spec.parallelcluster_storage": ("SharedStorage",),
     "spec.people": ("ClusterUser", "SlurmAccount"),
     "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),

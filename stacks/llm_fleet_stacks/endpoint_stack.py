@@ -3,8 +3,8 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint
+from llm_fleet.config.sagemaker import EndpointConfig
+from llm_fleet.sagemaker.endpoint import HuggingFaceEndpoint
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.ground import Ground
 

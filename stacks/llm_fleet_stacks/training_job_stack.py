@@ -8,8 +8,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.sagemaker.training_job.training_job import TrainingJob
+from llm_fleet.config.sagemaker import TrainingJobConfig
+from llm_fleet.sagemaker.training_job import TrainingJob
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.ground import Ground

@@ -7,8 +7,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.sagemaker.watch import WatchConfig
-from llm_fleet.sagemaker.watch.training_watch import FollowedCluster, TrainingWatch
+from llm_fleet.config.sagemaker import WatchConfig
+from llm_fleet.sagemaker.watch import FollowedCluster, TrainingWatch
 from llm_fleet.spec.watch import WatchSpec
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.ground import Ground

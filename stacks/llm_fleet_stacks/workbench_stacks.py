@@ -3,11 +3,10 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.sagemaker.check_studio import ids_on_clusters
-from llm_fleet.config.sagemaker.notebook import NotebookConfig
-from llm_fleet.config.sagemaker.studio import StudioConfig
-from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook
-from llm_fleet.sagemaker.studio.studio_domain import StudioDomain
+from llm_fleet.config.check_sagemaker import ids_on_clusters
+from llm_fleet.config.sagemaker import NotebookConfig, StudioConfig
+from llm_fleet.sagemaker.notebook import TrainingNotebook
+from llm_fleet.sagemaker.studio import StudioDomain
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.ground import Ground
 

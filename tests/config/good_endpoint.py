@@ -1,7 +1,7 @@
 """A small fleet file with an endpoint that is right, for tests to spoil."""
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+from llm_fleet.config.sagemaker import EndpointConfig
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config.good_fleet import edited_text
 

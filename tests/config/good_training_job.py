@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+from llm_fleet.config.sagemaker import TrainingJobConfig
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config.good_fleet import edited_text
 

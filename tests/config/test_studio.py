@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from llm_fleet.config.check_network import endpoint_features
+from llm_fleet.config.check_sagemaker import ids_on_clusters, zones_of_studio
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.check_studio import ids_on_clusters, zones_of_studio
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.studio import studio_claims
 from llm_fleet.rules.terms import EndpointFeature

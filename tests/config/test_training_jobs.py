@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+from llm_fleet.config.sagemaker import TrainingJobConfig
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import Distribution, DistributionKind, TrainingImage, TrainingImageKind
 from llm_fleet.spec.training_job_words import OF_DISTRIBUTION, OF_IMAGE, OF_TRAINING_JOB
 from tests.config.good_training_job import edited, job, problems, source_folder
-from tests.sagemaker.training_job.good_spec import spec
+from tests.sagemaker.training_jobs import spec
 
 TRAIN, COUNT, IMAGE, LAUNCHER = '{train: "s3://my-data/train"}', "count: 2", "image: pytorch", "distribution: torchrun"
 NETWORK, CLOSED = "{azs: [usw2-az1, usw2-az2]}", "{azs: [usw2-az1, usw2-az2], internet: none}"

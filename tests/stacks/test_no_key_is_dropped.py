@@ -50,7 +50,7 @@ SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
 
 # Constructs take a description as it is.
 CONSTRUCTS = STACKS + text(
-    "constructs/llm_fleet/sagemaker/*/*.py",
+    "constructs/llm_fleet/sagemaker/*.py",
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/lifecycle/*.py",
     "constructs/llm_fleet/network/*.py",
@@ -60,7 +60,8 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/rules/inference/*.py",
     "constructs/llm_fleet/rules/training/run_*.py",
     "constructs/llm_fleet/config/*service.py",
-    "constructs/llm_fleet/config/sagemaker/*.py",
+    "constructs/llm_fleet/config/*sagemaker.py",
+    "constructs/llm_fleet/config/check_training_jobs.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
     "constructs/llm_fleet/rules/sagemaker/endpoint_choice.py",

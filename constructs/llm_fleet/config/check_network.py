@@ -162,7 +162,7 @@ def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
         for name, service in fleet.services.items():
             yield from service_claims(service, owner=name, zones=zones)
     if fleet.studio is not None:
-        from llm_fleet.config.sagemaker.check_studio import zones_of_studio
+        from llm_fleet.config.check_sagemaker import zones_of_studio
         from llm_fleet.rules.sagemaker.studio import studio_claims
 
         yield from studio_claims(

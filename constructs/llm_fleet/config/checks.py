@@ -23,11 +23,11 @@ _COUNTED = (
 
 _OF_PARTS = (
     ("check_service:check_services", "services"),
-    ("sagemaker.check_notebooks:check_notebooks", "notebooks"),
-    ("sagemaker.check_studio:check_studio", "studio"),
-    ("sagemaker.check_endpoints:check_endpoints", "endpoints"),
-    ("sagemaker.check_training_jobs:check_training_jobs", "training_jobs"),
-    ("sagemaker.check_watch:check_watch", "training_jobs", "watch"),
+    ("check_sagemaker:check_notebooks", "notebooks"),
+    ("check_sagemaker:check_studio", "studio"),
+    ("check_sagemaker:check_endpoints", "endpoints"),
+    ("check_training_jobs:check_training_jobs", "training_jobs"),
+    ("check_training_jobs:check_watch", "training_jobs", "watch"),
     ("monitoring.check_monitoring:check_monitoring", "monitoring"),
     ("monitoring.check_metrics:check_metrics_config", "monitoring"),
 )

@@ -19,21 +19,17 @@ if TYPE_CHECKING:
     from llm_fleet.config.jobs.job import JobConfig
     from llm_fleet.config.monitoring.monitoring import MonitoringConfig
     from llm_fleet.config.people.directory import DirectoryConfig
-    from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-    from llm_fleet.config.sagemaker.notebook import NotebookConfig
-    from llm_fleet.config.sagemaker.studio import StudioConfig
-    from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-    from llm_fleet.config.sagemaker.watch import WatchConfig
+    from llm_fleet.config.sagemaker import EndpointConfig, NotebookConfig, StudioConfig, TrainingJobConfig, WatchConfig
     from llm_fleet.config.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.config.jobs.job", "JobConfig")]
     MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring.monitoring", "MonitoringConfig")]
     DirectoryConfig = Annotated[Any, Later("llm_fleet.config.people.directory", "DirectoryConfig")]
-    EndpointConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.endpoint", "EndpointConfig")]
-    NotebookConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.notebook", "NotebookConfig")]
-    StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.studio", "StudioConfig")]
-    TrainingJobConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.training_job", "TrainingJobConfig")]
-    WatchConfig = Annotated[Any, Later("llm_fleet.config.sagemaker.watch", "WatchConfig")]
+    EndpointConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "EndpointConfig")]
+    NotebookConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "NotebookConfig")]
+    StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "StudioConfig")]
+    TrainingJobConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "TrainingJobConfig")]
+    WatchConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "WatchConfig")]
     ServiceConfig = Annotated[Any, Later("llm_fleet.config.service", "ServiceConfig")]
 
 NO_NETWORK = "none"

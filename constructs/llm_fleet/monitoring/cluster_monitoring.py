@@ -41,7 +41,7 @@ from llm_fleet.rules.monitoring.watched import check_monitoring_name, check_some
 from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.sagemaker.watch.watch_rules import text_at_synth
+from llm_fleet.sagemaker.watch_events import text_at_synth
 
 _LIST = (list, tuple)
 _FORMS: Mapping[str, Form] = {

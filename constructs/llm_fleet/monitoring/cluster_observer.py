@@ -20,7 +20,7 @@ from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 from llm_fleet.lifecycle.script_folder import read_folder
 from llm_fleet.monitoring.monitored_cluster import PERIOD, ClusterKind
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
-from llm_fleet.sagemaker.watch.watch_rules import CLUSTER_EVENTS
+from llm_fleet.sagemaker.watch_events import CLUSTER_EVENTS
 
 
 def observer_permissions(

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
+from llm_fleet.config.check_sagemaker import zones_of_studio
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.sagemaker.check_studio import zones_of_studio
-from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+from llm_fleet.config.sagemaker import EndpointConfig, TrainingJobConfig
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of_clusters
 
 _HOSTS_FROM_ZERO = 2

@@ -1,4 +1,7 @@
-"""The one way to say that a number is out of bounds, or that CloudWatch Logs keeps no log for so many days."""
+"""The one way to say that a number is out of bounds."""
+
+import math
+from typing import TypeGuard
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.network import address_facts
@@ -64,3 +67,37 @@ def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Pr
             remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
         )
     ]
+
+
+def check_positive(
+    value: float | None, code: AnyCode, *path: str, what: str, remedy: str, most: float = math.inf
+) -> list[Problem]:
+    """Return a problem at `path` unless `value` is a number above 0, `most` at most.
+
+    `None` and what is not known yet pass. `what` names it, e.g. `the share of errors`.
+    """
+    if value is None or is_unresolved(value):
+        return []
+    if _is_number(value) and math.isfinite(value) and 0 < value <= most:
+        return []
+    allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most:g}"
+    return [
+        Problem(
+            code=code,
+            path=path,
+            value=value,
+            message=f"{what} {_fault(value, most)}",
+            allowed=allowed,
+            remedy=remedy,
+        )
+    ]
+
+
+def _fault(value: object, most: float) -> str:
+    if not _is_number(value):
+        return "is no number"
+    return f"is above {most:g}" if value > most else "is not above 0"
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return type(value) in (int, float)

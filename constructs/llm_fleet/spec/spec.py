@@ -39,7 +39,7 @@ A class can have `switch = True` (`spot: true` stands for the mapping with its d
 keys that people bring from elsewhere), and its own `from_shorthand` where one value stands for several keys.
 
 What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
-object. The fleet file's own subclass adds those keys, and resolves them (`config/sagemaker/training_job.py`).
+object. The fleet file's own subclass adds those keys, and resolves them (`config/sagemaker.py`).
 
 A feature that still has a fleet-file model, protocols, value classes and a translator gets its `Spec` in this order:
 

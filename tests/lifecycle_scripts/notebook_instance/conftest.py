@@ -5,7 +5,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.sagemaker.notebook.training_notebook import lifecycle_script, notebook_settings
+from llm_fleet.sagemaker.notebook import lifecycle_script, notebook_settings
 from tests.lifecycle_scripts.notebook_instance.throwaway_notebook import ThrowawayNotebook
 
 

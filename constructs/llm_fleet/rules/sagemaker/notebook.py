@@ -1,14 +1,17 @@
-"""A notebook instance: name, host, network, repositories, pins, and what it takes of a compute subnet."""
+"""A notebook instance: name, host, network, repositories, pins, its place in a subnet, and the clusters in reach."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
+from llm_fleet.rules.inference.forms import Form, check_form
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
@@ -308,5 +311,53 @@ def check_script_size(script: str, most: int, code: AnyCode) -> list[Problem]:
             path=("lifecycle_script",),
             value=characters,
             allowed=f"up to {most}",
+        )
+    ]
+
+
+_CLUSTER = Form(
+    wanted="a cluster of llm-fleet",
+    has=("grants",),
+    remedy="write clusters=[cluster], a HyperPodCluster or ParallelCluster or what their from_… return",
+)
+_SEVERAL = Form(wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster]")
+
+
+def check_reachable(clusters: Any) -> list[Problem]:
+    """Return a problem for each of `clusters` that is none, below `clusters`."""
+    problems = check_form(clusters, _SEVERAL, "clusters")
+    if problems:
+        return problems
+    return [problem for index, one in enumerate(clusters) for problem in check_form(one, _CLUSTER, "clusters", index)]
+
+
+def check_reached_names(names: Sequence[str], *, known: Collection[str]) -> list[Problem]:
+    """Return a problem for each of `names` that is no key of the fleet's clusters, or that comes twice."""
+    return [problem for index, name in enumerate(names) for problem in _check_name(name, index, names, known)]
+
+
+def _check_name(name: str, index: int, names: Sequence[str], known: Collection[str]) -> list[Problem]:
+    if name in names[:index]:
+        return [
+            Problem(
+                code=Code.CONTRADICTION,
+                message="this cluster is named already",
+                remedy="remove it here",
+                path=("clusters", index),
+                value=name,
+            )
+        ]
+    if name in known:
+        return []
+    return [
+        Problem(
+            code=Code.UNKNOWN_REFERENCE,
+            message="the fleet has no cluster of this name",
+            remedy=did_you_mean(
+                name, known, otherwise="write a key of `clusters`" if known else "remove it: the fleet has no clusters"
+            ),
+            path=("clusters", index),
+            value=name,
+            allowed=", ".join(sorted(known)),
         )
     ]

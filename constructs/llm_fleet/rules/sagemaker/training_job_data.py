@@ -1,4 +1,4 @@
-"""What a training job reads and writes: channels, checkpoints, results, metrics and the record of its experiment."""
+"""What a training job reads and writes: channels, places in S3, checkpoints, results, metrics and its record."""
 
 import math
 import re
@@ -6,12 +6,57 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.catalog.training_job import training_job_limit
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
+from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.s3_place import check_s3_place
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric, Tracking
+
+SCHEME = "s3://"
+
+
+def bucket_and_key(uri: str) -> tuple[str, str]:
+    """Return bucket and key, or prefix, of `uri`, without slashes at the key's ends."""
+    bucket, _, key = uri.removeprefix(SCHEME).partition("/")
+    return bucket, key.strip("/")
+
+
+def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> list[Problem]:
+    """Return a problem at `path` unless `uri` is a place in S3; `what` names it, e.g. `the data's place`.
+
+    In a text that is known in part, what is known is judged.
+    """
+    fault = _s3_fault(uri)
+    if fault is None:
+        return []
+    return [
+        Problem(
+            code=code,
+            message=f"{what} {fault}",
+            remedy="write s3://bucket/prefix",
+            path=path,
+            value=uri,
+            allowed="s3://bucket/prefix",
+        )
+    ]
+
+
+def _s3_fault(uri: str) -> str | None:
+    if not uri.startswith(SCHEME):
+        return None if is_unresolved(uri) else "is no address in S3"
+    bucket, key = bucket_and_key(uri)
+    if not bucket or (not is_unresolved(bucket) and check_bucket_name(bucket)):
+        return f"is in {bucket!r}, which is no name of a bucket" if bucket else "names no bucket"
+    if is_unresolved(key):
+        return None
+    faults = check_key_prefix(key, SageMakerCode.TRAINING_PLACE) if key else []
+    if faults:
+        return f"is wrong: {faults[0].message}"
+    limit = training_job_limit("OutputDataConfig.S3OutputPath")
+    return None if limit.holds(len(uri)) else f"is longer than {limit.maximum} characters"
+
 
 _CHANNEL = SageMakerCode.TRAINING_CHANNEL
 _DIRECTORY = re.compile(r"/[A-Za-z0-9_-]{1,8}(/[^/]+)*/?")
@@ -229,7 +274,7 @@ def check_metrics(job: TrainingJobSpec) -> list[Problem]:
 def _metric(name: str, metric: JobMetric) -> Iterator[Problem]:
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Name")
     if not is_unresolved(name) and (not limit.holds(len(name)) or not limit.matches(name)):
-        yield replace(_fault("this is no name of a metric", "write e.g. train:loss", "name", name), path=())
+        yield replace(_metric_fault("this is no name of a metric", "write e.g. train:loss", "name", name), path=())
     yield from _regex(metric.regex)
     yield from _thresholds(metric)
 
@@ -242,15 +287,19 @@ def _regex(regex: str) -> Iterator[Problem]:
         return
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Regex")
     if not limit.holds(len(regex)):
-        yield _fault(f"it is {len(regex)} characters long", "shorten it", "regex", regex, f"{limit.range} characters")
+        yield _metric_fault(
+            f"it is {len(regex)} characters long", "shorten it", "regex", regex, f"{limit.range} characters"
+        )
         return
     try:
         compiled = re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
-        yield _fault(f"this is no regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex)
+        yield _metric_fault(
+            f"this is no regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex
+        )
         return
     if compiled.groups == 0:
-        yield _fault(
+        yield _metric_fault(
             "the number is what the first group matches, and there is no group",
             "put parentheses around the part that matches the number, e.g. loss=([0-9.e+-]+)",
             "regex",
@@ -264,11 +313,11 @@ def _thresholds(metric: JobMetric) -> Iterator[Problem]:
         if value is None or is_unresolved(value):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            yield _fault("an alarm compares with a number", "write a number, or leave it out", attribute, value)
+            yield _metric_fault("an alarm compares with a number", "write a number, or leave it out", attribute, value)
             return
     above, below = metric.above, metric.below
     if above is not None and below is not None and not is_unresolved([above, below]) and above <= below:
-        yield _fault(
+        yield _metric_fault(
             "an alarm above this and one below the other leave no number without one",
             "let the upper threshold be the greater",
             "above",
@@ -277,5 +326,5 @@ def _thresholds(metric: JobMetric) -> Iterator[Problem]:
         )
 
 
-def _fault(message: str, remedy: str, attribute: str, value: object, allowed: str = "") -> Problem:
+def _metric_fault(message: str, remedy: str, attribute: str, value: object, allowed: str = "") -> Problem:
     return Problem(code=_METRIC, message=message, remedy=remedy, path=(attribute,), value=value, allowed=allowed)

@@ -1,1 +1,0 @@
-"""The SageMaker pieces of a fleet file: notebooks, Studio, endpoints, training jobs and their watch."""

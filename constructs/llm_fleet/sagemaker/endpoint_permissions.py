@@ -1,0 +1,302 @@
+"""What an endpoint's model may do and reach, and what is kept of it: role, security group, log, captures."""
+
+from collections.abc import Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.catalog.endpoint_operations import capture_facts
+from llm_fleet.iam.resource_permissions import pull_images, read_bucket
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
+from llm_fleet.sagemaker.render_endpoint import EndpointPlan
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.endpoint import EndpointModelSource
+from llm_fleet.spec.endpoint_operations import DataCapture
+from llm_fleet.storage.buckets import DataBucket
+
+_METRICS = "/aws/sagemaker/*"
+
+
+def endpoint_permissions(
+    plan: EndpointPlan, place: Place, *, log_group_name: str, in_network: bool, volume_key_arn: str | None
+) -> list[Permission]:
+    """Return the statements for what `plan` asks, each with its reason."""
+    return [
+        *pull_images(
+            [plan.repository_arn(partition=place.partition)],
+            reason="SageMaker pulls the container's image with this role, out of this repository only",
+        ),
+        *_model(plan, place),
+        *_sight(place, log_group_name),
+        *(_network(place) if in_network else ()),
+        *(_volume_key(volume_key_arn) if volume_key_arn else ()),
+    ]
+
+
+def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
+    found = plan.bucket_and_path
+    if found is None:
+        return ()
+    bucket, path = found
+    bucket_arn = f"arn:{place.partition}:s3:::{bucket}"
+    if plan.spec.model.source is EndpointModelSource.S3:
+        access = BucketAccess(bucket_arn=bucket_arn, prefix=path, key_arn=plan.spec.model.key_arn)
+        return read_bucket("Model", access, reason="SageMaker copies the model's files to each instance")
+    key = Permission(
+        sid="ModelKey",
+        actions=("kms:Decrypt",),
+        resources=(plan.spec.model.key_arn or "",),
+        reason="the bucket is encrypted with a key of its own",
+    )
+    return (
+        Permission(
+            sid="ModelArchive",
+            actions=("s3:GetObject",),
+            resources=(f"{bucket_arn}/{path}",),
+            reason="SageMaker copies this one archive to each instance and unpacks it there",
+        ),
+        *((key,) if plan.spec.model.key_arn else ()),
+    )
+
+
+def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
+    group = place.arn("logs", f"log-group:{log_group_name}")
+    return (
+        Permission(
+            sid="Log",
+            actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(group, f"{group}:*"),
+            reason="each instance writes a stream of the endpoint's log group, which is there before",
+        ),
+        Permission(
+            sid="Metrics",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringLike": {"cloudwatch:namespace": _METRICS}},
+            reason="instances tell of processor, memory and GPU; the action knows no resource, so the namespace is "
+            "limited",
+        ),
+    )
+
+
+def _network(place: Place) -> Sequence[Permission]:
+    """Source: SageMaker's guide, execution roles, CreateModel with a VPC; which writes `*` for all of them."""
+    return (
+        Permission(
+            sid="NetworkInterfaces",
+            actions=(
+                "ec2:CreateNetworkInterface",
+                "ec2:CreateNetworkInterfacePermission",
+                "ec2:DeleteNetworkInterface",
+                "ec2:DeleteNetworkInterfacePermission",
+            ),
+            resources=(
+                place.arn("ec2", "network-interface/*"),
+                place.arn("ec2", "security-group/*"),
+                place.arn("ec2", "subnet/*"),
+            ),
+            reason="each instance gets an interface in the compute subnets; their ids do not exist before",
+        ),
+        Permission(
+            sid="NetworkLookup",
+            actions=(
+                "ec2:DescribeDhcpOptions",
+                "ec2:DescribeNetworkInterfaces",
+                "ec2:DescribeSecurityGroups",
+                "ec2:DescribeSubnets",
+                "ec2:DescribeVpcs",
+            ),
+            resources=("*",),
+            reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no resource",
+        ),
+    )
+
+
+def _volume_key(key_arn: str) -> Sequence[Permission]:
+    """As documented for jobs, SageMaker makes the grant with this role. assumption: endpoint-role-makes-the-grant"""
+    return (
+        Permission(
+            sid="VolumeKey",
+            actions=("kms:CreateGrant",),
+            resources=(key_arn,),
+            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
+        ),
+    )
+
+
+_PRINCIPAL = "sagemaker.amazonaws.com"
+
+
+class EndpointRole(Construct):
+    """An execution role with these permissions and no other.
+
+    Its policy is a managed one: CloudFormation makes it before the role, so no instance starts without it. The trust
+    has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy does not list endpoints among what
+    sends that key, and a condition on a key that is not sent would keep every endpoint from being created.
+    assumption: sagemaker-sends-no-source-account
+    """
+
+    def __init__(self, scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> None:
+        """Make the role."""
+        super().__init__(scope, id)
+        self.permissions: tuple[Permission, ...] = tuple(permissions)
+        """The statements, each with its reason."""
+        policy = iam.ManagedPolicy(
+            self, "Policy", description=description, statements=[*map(statement_of, self.permissions)]
+        )
+        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
+        role = iam.Role(
+            self,
+            "Resource",
+            description=description,
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_PRINCIPAL)),
+            managed_policies=[cast(iam.IManagedPolicy, policy)],
+        )
+        self.role: iam.IRole = cast(iam.IRole, role)
+        """The role itself."""
+
+
+class EndpointSecurityGroup(ec2.SecurityGroup):
+    """Lets nothing in, and HTTPS out: to S3 for the model, and to the Hub where a route leads there.
+
+    Callers reach an endpoint through SageMaker's own address, not through this group.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
+        """Make the group in `vpc`."""
+        super().__init__(
+            scope,
+            id,
+            vpc=vpc,
+            description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
+            allow_all_outbound=False,
+        )
+        self.add_egress_rule(
+            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "S3, services of AWS, and the Hub where a route leads"
+        )
+
+
+_PREFIX = "/aws/sagemaker/Endpoints"
+
+
+class EndpointLog(Construct):
+    """The log group that SageMaker writes to, made beforehand: one that SageMaker makes is kept for ever.
+
+    It goes with the stack.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        endpoint_name: str,
+        retention_days: int,
+        encryption_key: kms.IKey | None,
+    ) -> None:
+        """Make the group. `encryption_key`: its policy must let CloudWatch Logs use it. `None`: Logs' own."""
+        super().__init__(scope, id)
+        self.group_name = f"{_PREFIX}/{endpoint_name}"
+        """As SageMaker's guide on logs has it."""
+        self.log_group = logs.CfnLogGroup(
+            self,
+            "Resource",
+            log_group_name=self.group_name,
+            retention_in_days=retention_days,
+            kms_key_id=encryption_key.key_arn if encryption_key else None,
+        )
+        """The L1 beneath."""
+        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
+        if encryption_key is None:
+            acknowledge(
+                self,
+                "CloudWatch Logs encrypts every log group with a key of its own; servers log sizes and times of "
+                "requests, and no prompt unless told to; `encryption_key` takes another",
+                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
+            )
+
+
+_Config = sagemaker.CfnEndpointConfig
+_CAPTURED = "captured"
+
+
+class EndpointCapture(Construct):
+    """Where captured requests and answers go, and what the endpoint's role needs for it; nothing without a capture.
+
+    A bucket of the endpoint's own is retained: what users wrote is not thrown away with a stack.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        capture: DataCapture | None,
+        endpoint_name: str,
+        encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """Make a bucket where `capture` names none. `encryption_key`: of that bucket; default a key of its own."""
+        super().__init__(scope, id)
+        self.bucket: s3.IBucket | None = None
+        """The endpoint's own bucket; `None` where another one was named, or nothing is captured."""
+        self.config: sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None = None
+        """What the endpoint's configuration says of it."""
+        self.permissions: tuple[Permission, ...] = ()
+        """What the endpoint's role must be allowed."""
+        if capture is None:
+            return
+        key_arn = capture.encryption_key_arn
+        uri = capture.uri
+        if uri is None:
+            bucket = DataBucket(self, "Bucket", BucketSpec(encryption_key=encryption_key))
+            self.bucket = bucket
+            uri = f"s3://{bucket.bucket_name}/{_CAPTURED}"
+            key_arn = bucket.encryption_key.key_arn if bucket.encryption_key else None
+        self.config = _config(capture, uri=uri, key_arn=key_arn)
+        self.permissions = _permissions(
+            f"arn:{cdk.Stack.of(self).partition}:s3:::{uri.removeprefix('s3://').rstrip('/')}/{endpoint_name}/*",
+            key_arn,
+        )
+
+
+def _config(capture: DataCapture, *, uri: str, key_arn: str | None) -> _Config.DataCaptureConfigProperty:
+    sides = [*(["Input"] if capture.inputs else []), *(["Output"] if capture.outputs else [])]
+    return _Config.DataCaptureConfigProperty(
+        enable_capture=True,
+        initial_sampling_percentage=capture.percent,
+        destination_s3_uri=uri,
+        kms_key_id=key_arn,
+        capture_options=[_Config.CaptureOptionProperty(capture_mode=side) for side in sides],
+        # Otherwise SageMaker writes base64, which nobody can read or search.
+        capture_content_type_header=_Config.CaptureContentTypeHeaderProperty(
+            json_content_types=list(capture_facts().json_content_types)
+        ),
+    )
+
+
+def _permissions(objects: str, key_arn: str | None) -> tuple[Permission, ...]:
+    put = Permission(
+        sid="Capture",
+        actions=("s3:PutObject",),
+        resources=(objects,),
+        reason="SageMaker names each file of captured data by variant and time, below the endpoint's name",
+    )
+    if key_arn is None:
+        return (put,)
+    # Decrypt: S3 puts large objects in parts, and reads the key of the first one (S3's "multipart upload and KMS").
+    encrypt = Permission(
+        sid="CaptureKey",
+        actions=("kms:GenerateDataKey", "kms:Decrypt"),
+        resources=(key_arn,),
+        reason="captured data is encrypted with it",
+    )
+    return put, encrypt

@@ -1,1 +1,0 @@
-"""SageMaker Studio."""

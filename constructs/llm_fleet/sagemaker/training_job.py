@@ -1,0 +1,405 @@
+"""A training job of SageMaker that can be started again and again: its construct, what it shows, its commands."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.iam.statements import Place
+from llm_fleet.network.network import Network
+from llm_fleet.notifications.dashboard_page import alarm_widget, graph, page, text_widget
+from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
+from llm_fleet.sagemaker.training_job_definition import render_machine
+from llm_fleet.sagemaker.training_job_machine import JobMachine, MachineFeatures, ScheduledStart
+from llm_fleet.sagemaker.training_job_permissions import JobGrants, ServiceRole, WarmPoolCap, job_permissions
+from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, FollowsJobs, machine_plan
+from llm_fleet.sagemaker.training_job_request import (
+    JobPlace,
+    SourceArchive,
+    address_claims,
+    job_features,
+    render_request,
+)
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
+from llm_fleet.spec.watch import JobWatch
+from llm_fleet.storage.buckets import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+
+_JOB = "JOB"
+"""What somebody puts a job's name for."""
+
+
+def start_command(state_machine_arn: str, region: str) -> str:
+    """Return the line that starts the job; `--input` takes hyperparameters, checkpoints and name_suffix."""
+    return f"aws stepfunctions start-execution --region {region} --state-machine-arn {state_machine_arn} --input '{{}}'"
+
+
+def list_command(name: str, region: str) -> str:
+    """Return the line that lists the job's jobs, the newest first."""
+    return f"aws sagemaker list-training-jobs --region {region} --name-contains {name}- --max-results 10"
+
+
+def stop_command(region: str) -> str:
+    """Return the line that stops a job: ending the execution alone does not."""
+    return f"aws sagemaker stop-training-job --region {region} --training-job-name {_JOB}"
+
+
+def shell_command(region: str) -> str:
+    """Return the line that opens a shell in the first container of a job.
+
+    The target's form is the developer guide's: docs.aws.amazon.com/sagemaker/latest/dg/train-remote-debugging.html.
+    """
+    return f"aws ssm start-session --region {region} --target sagemaker-training-job:{_JOB}_algo-1"
+
+
+_HOST = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtilization", "DiskUtilization")
+_FIVE_MINUTES = 300
+
+
+class JobSight(Construct):
+    """Alarms on runs that failed, outlasted their machine or were ended, and a dashboard of all runs by their names."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        state_machine_arn: str,
+        metrics: Sequence[str],
+        stop_command: str,
+        topic: sns.ITopic | None,
+        dashboard: bool,
+    ) -> None:
+        """Watch the machine of the job `name`. `metrics`: names of its metric definitions."""
+        super().__init__(scope, id)
+        plans = run_plans(state_machine_arn, stop_command=stop_command)
+        self.alarms = MetricAlarms(self, "Alarms", plans=plans, name_prefix=f"runs-{name}", topic=topic)
+        """On executions; those on metrics of single jobs come and go with the jobs."""
+        self.dashboard: cloudwatch.CfnDashboard | None = None
+        """The L1 beneath; `None` without one."""
+        if dashboard:
+            stack = cdk.Stack.of(self)
+            rows = [
+                [alarm_widget([alarm.attr_arn for alarm in self.alarms.alarms.values()])],
+                [graph("Runs", *(execution_metric(state_machine_arn, kind) for kind in _KINDS))],
+                *_metric_rows(name, metrics),
+                [text_widget(plans)],
+            ]
+            self.dashboard = cloudwatch.CfnDashboard(
+                self,
+                "Dashboard",
+                dashboard_name=f"{name}-{stack.region}",
+                dashboard_body=stack.to_json_string(page(rows, stack.region)),
+            )
+
+
+_KINDS = ("ExecutionsStarted", "ExecutionsSucceeded", "ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut")
+
+
+def execution_metric(state_machine_arn: str, kind: str) -> ServiceMetric:
+    """Return how many executions of a machine were of a kind, e.g. `ExecutionsFailed`."""
+    return ServiceMetric(
+        namespace="AWS/States",
+        name=kind,
+        dimensions={"StateMachineArn": state_machine_arn},
+        statistic="Sum",
+        period_seconds=_FIVE_MINUTES,
+        label=kind.removeprefix("Executions"),
+    )
+
+
+def run_plans(state_machine_arn: str, *, stop_command: str) -> tuple[AlarmPlan, ...]:
+    """Return the alarms on runs."""
+    meanings = {
+        "Failed": ("ExecutionsFailed", "A run of the job failed; the execution's error and cause say why."),
+        "Aborted": (
+            "ExecutionsAborted",
+            f"Somebody ended a run's execution, and its job goes on. To stop that: {stop_command}",
+        ),
+    }
+    return tuple(
+        AlarmPlan(
+            id=id,
+            measure=execution_metric(state_machine_arn, kind),
+            threshold=1,
+            periods=1,
+            ringing=1,
+            missing="notBreaching",
+            meaning=meaning,
+        )
+        for id, (kind, meaning) in meanings.items()
+    )
+
+
+def _metric_rows(name: str, metrics: Sequence[str]) -> list[list[dict[str, object]]]:
+    """Return graphs of all jobs of the name, two a row: no job is known when the page is made, so they are searched.
+
+    A search takes words: another job whose name has all words of this one's is found, too.
+    """
+    graphs = [graph(metric, _search(JOB_DIMENSION, metric, name)) for metric in metrics]
+    graphs += [graph(metric, _search("Host", metric, name)) for metric in _HOST]
+    return [graphs[index : index + 2] for index in range(0, len(graphs), 2)]
+
+
+def _search(dimension: str, metric: str, name: str) -> MetricMath:
+    words = f'{{{NAMESPACE},{dimension}}} MetricName="{metric}" {dimension}={name}'
+    return MetricMath(expression=f"SEARCH('{words}', 'Average', 60)", label="")
+
+
+_NETWORK = Form(
+    wanted="a network of llm-fleet",
+    remedy="write network=FleetNetwork(…), or FleetNetwork.from_attributes(…)",
+    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
+    optional=True,
+)
+
+
+class TrainingJob(Construct):
+    """A state machine that runs one training job from start to end, each time it is started: by a schedule or by hand.
+
+    CloudFormation starts no job: deploying costs nothing but the key. Each run has a name of its own,
+    `<name>-YYYYMMDD-HHMMSS-xxxx`, and a place for its checkpoints below that name; an execution's input may say
+    otherwise (`{"hyperparameters": {…}, "checkpoints": "s3://…", "name_suffix": "…"}`). Ending an execution does not
+    stop its job: `stop_command` does.
+
+    Jobs write to the log group `/aws/sagemaker/TrainingJobs`, which all training jobs of an account share; it is not
+    this construct's.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        job: TrainingJobSpec,
+        network: Network | None = None,
+        bucket: s3.IBucket | None = None,
+        encryption_key: kms.IKey | None = None,
+        watch: FollowsJobs | None = None,
+        watched: JobWatch | None = None,
+        alarm_topic: sns.ITopic | None = None,
+    ) -> None:
+        """Make what runs `job`.
+
+        - `network`: where the job's instances get an interface; each takes two addresses. Default: SageMaker's own
+          network, from which it reaches the internet. A channel on FSx needs one.
+        - `bucket`: for results and checkpoints. Default: one of its own, which is retained.
+        - `encryption_key`: of volumes, the bucket that is made, and the log; its policy must let CloudWatch Logs use
+          it. Default: one of its own, retained.
+        - `watch`: what starts failed jobs again; the machine then follows those. `watched`: what this job has
+          differently from what the watch says.
+        - `alarm_topic`: who is told of failed runs, and of thresholds of `job.metrics`. Default nobody.
+
+        Raises `FleetError` with everything that is wrong with the job and with where it runs.
+        """
+        subject = f"{scope.node.path}/{id}"
+        raise_problems(
+            [*check_is_spec(job, TrainingJobSpec, "job"), *check_form(network, _NETWORK, "network")], subject=subject
+        )
+        stack = cdk.Stack.of(scope)
+        problems = [
+            *check_training_job(job),
+            *check_training_job_place(
+                job,
+                region=stack.region,
+                has_network=network is not None,
+                internet=network.internet if network else None,
+            ),
+        ]
+        if network and not problems:
+            problems += network.reserve_addresses(address_claims(job, network, owner=subject))
+        raise_problems(problems, subject=subject)
+        super().__init__(scope, id)
+        self.job = job
+        """What is run."""
+        self.encryption_key: kms.IKey = encryption_key or FleetKey(
+            self, "Key", description=f"Encrypts volumes, results and the log of the training job {job.name}"
+        )
+        """Encrypts volumes, the bucket if it is its own, and the machine's log."""
+        self.bucket: s3.IBucket = bucket or cast(
+            s3.IBucket, DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key))
+        )
+        """Where results and checkpoints go, unless the job says otherwise."""
+        self._network = network
+        self._source = self._make_source()
+        self._place = Place.of(scope)
+        role = self._make_role()
+        self.role: iam.IRole = role.role
+        """What the job's containers act with, and SageMaker for them."""
+        tags = self._follow(watch, watched)
+        self._plan = machine_plan(
+            job,
+            render_request(job, self._job_place(tags)),
+            partition=stack.partition,
+            retries=job.capacity_retries or CapacityRetries(),
+            watch=watch,
+            topic_arn=alarm_topic.topic_arn if alarm_topic else None,
+        )
+        self.machine = JobMachine(
+            self,
+            "Machine",
+            features=MachineFeatures(
+                name=job.name,
+                role_arn=self.role.role_arn,
+                alarms=bool(self._plan.alarms),
+                table_arn=watch.record_table_arn if watch else None,
+                table_key_arn=watch.record_key_arn if watch else None,
+                training_plan_arn=job.training_plan_arn,
+            ),
+            definition=render_machine(self._plan),
+            place=self._place,
+            log_retention_days=job.log_retention_days,
+            encryption_key=self.encryption_key,
+        )
+        """The state machine, its role and its log."""
+        self.machine.machine.node.add_dependency(role)
+        self.schedule = job.schedule and ScheduledStart(
+            self, "Schedule", schedule=job.schedule, name=job.name, state_machine_arn=self.state_machine_arn
+        )
+        """What starts it by itself; `None` when nothing does."""
+        self.sight = JobSight(
+            self,
+            "Sight",
+            name=job.name,
+            state_machine_arn=self.state_machine_arn,
+            metrics=list(job.metrics),
+            stop_command=self.stop_command,
+            topic=alarm_topic,
+            dashboard=job.dashboard,
+        )
+        """Alarms on runs, and the dashboard."""
+        self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
+        """A policy for people who start jobs of their own; `None` for a job without a warm pool."""
+        self.grants = JobGrants(self, self)
+        """What others may do with it."""
+
+    @property
+    def name(self) -> str:
+        """What the names of its jobs begin with; the state machine's name."""
+        return self.job.name
+
+    @property
+    def remote_debug(self) -> bool:
+        """Whether its containers let a shell be opened."""
+        return self.job.remote_debug
+
+    @property
+    def state_machine_arn(self) -> str:
+        """ARN of the machine that runs it, a token."""
+        return self.machine.arn
+
+    @property
+    def start_command(self) -> str:
+        """The line that starts it; a token."""
+        return start_command(self.state_machine_arn, self._place.region)
+
+    @property
+    def stop_command(self) -> str:
+        """The line that stops a job, with its name in place of JOB."""
+        return stop_command(self._place.region)
+
+    @property
+    def list_command(self) -> str:
+        """The line that lists its jobs."""
+        return list_command(self.name, self._place.region)
+
+    @property
+    def shell_command(self) -> str | None:
+        """The line that opens a shell in a job, with its name in place of JOB; `None` without `remote_debug`."""
+        return shell_command(self._place.region) if self.remote_debug else None
+
+    def grant_start(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` start it and see its runs; see `grants`."""
+        return self.grants.start(grantee)
+
+    def grant_debug(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` open a shell in its containers; see `grants`."""
+        return self.grants.debug(grantee)
+
+    def metric(self, kind: str) -> cloudwatch.IMetric:
+        """Return how many runs were of a kind, e.g. `ExecutionsFailed`, in five minutes."""
+        return execution_metric(self.state_machine_arn, kind).as_cloudwatch()
+
+    def _make_source(self) -> SourceArchive | None:
+        source = self.job.source
+        if source is None:
+            return None
+        return SourceArchive(self, "Source", folder=source.path, files=source.files or frozenset())
+
+    def _make_role(self) -> ServiceRole:
+        features = job_features(
+            self.job,
+            place=self._place,
+            bucket=self.bucket,
+            source=self._source,
+            key_arn=self.encryption_key.key_arn,
+            in_network=self._network is not None,
+        )
+        return ServiceRole(
+            self,
+            "Role",
+            service="sagemaker.amazonaws.com",
+            description=f"Containers of the training job {self.job.name}",
+            permissions=job_permissions(features, self._place),
+            # Whether SageMaker sends the account for training jobs: assumption: sagemaker-sends-no-source-account
+            tells_account=False,
+        )
+
+    def _job_place(self, tags: Mapping[str, str]) -> JobPlace:
+        network = self._network
+        key = self.bucket.encryption_key
+        return JobPlace(
+            name=self.job.name,
+            region=self._place.region,
+            role_arn=self.role.role_arn,
+            output_uri=f"s3://{self.bucket.bucket_name}/output",
+            source_uri=self._source.uri if self._source else None,
+            checkpoint_uri=self._checkpoint_uri,
+            subnet_ids=tuple(subnet.subnet_id for subnet in network.compute_subnets.values()) if network else (),
+            security_group_ids=(network.security_group.security_group_id,) if network else (),
+            volume_key_arn=self.encryption_key.key_arn,
+            output_key_arn=key.key_arn if key else None,
+            tags={"llm-fleet:training-job": self.job.name, **tags},
+        )
+
+    @property
+    def _checkpoint_uri(self) -> str:
+        return f"s3://{self.bucket.bucket_name}/checkpoints/{self.job.name}"
+
+    def _follow(self, watch: FollowsJobs | None, watched: JobWatch | None) -> Mapping[str, str]:
+        if watch is None:
+            return {}
+        checkpoints = self.job.checkpoints
+        return watch.follow(
+            self,
+            name=self.job.name,
+            role=self.role,
+            has_checkpoints=checkpoints is not None,
+            checkpoint_uri=(checkpoints.uri or self._checkpoint_uri) if checkpoints else None,
+            metrics=list(self.job.metrics),
+            settings=watched,
+            keys=self._keys(),
+            training_plan_arn=self.job.training_plan_arn,
+        )
+
+    def _keys(self) -> list[kms.IKey]:
+        """Return the keys of the volumes and of the checkpoints, once each."""
+        checkpoints = self.job.checkpoints
+        keys = [self.encryption_key]
+        if checkpoints is not None and checkpoints.uri is None and self.bucket.encryption_key is not None:
+            keys.append(self.bucket.encryption_key)
+        if checkpoints is not None and checkpoints.key_arn is not None:
+            keys.append(kms.Key.from_key_arn(self, "CheckpointKey", checkpoints.key_arn))
+        return list({key.key_arn: key for key in keys}.values())

@@ -1,1 +1,0 @@
-"""One training job of SageMaker, started again and again by a state machine."""

@@ -1,0 +1,218 @@
+"""What the state machine of a training job is made from, and which alarms its runs have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Protocol
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from llm_fleet.catalog.training_job import job_machine_fact
+from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
+from llm_fleet.spec.training_job_data import JobMetric
+from llm_fleet.spec.watch import JobWatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAlarm:
+    """An alarm that lives as long as a job: its metric has the job's name as dimension."""
+
+    suffix: str
+    """What follows the job's name in the alarm's, e.g. `train:loss-above`."""
+    request: Mapping[str, Any]
+    """PutMetricAlarm, without AlarmName and Dimensions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRecord:
+    """Where the watch writes down what it decided about a job that ended."""
+
+    table_name: str
+    """Its table; may be a token."""
+    ask_seconds: int
+    """Between two questions."""
+    asks_at_most: int
+    """Questions after one job; then the watch counts as silent."""
+    successors_at_most: int
+    """Jobs that are followed after the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How often a machine asks, so that its history never gets too long."""
+
+    poll_seconds: int
+    """Between two questions how the job is."""
+    polls_at_most: int
+    """Questions over all jobs of one execution."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePlan:
+    """Everything that the definition depends on. All texts but `name` and the alarms' may be tokens."""
+
+    name: str
+    """Begins every job's name."""
+    partition: str
+    """E.g. `aws`."""
+    request: Mapping[str, Any]
+    """CreateTrainingJob; its TrainingJobName, HyperParameters, Environment, CheckpointConfig.S3Uri are filled in."""
+    pace: Pace
+    """How often it asks."""
+    quota_attempts: int
+    """Times that a job is asked for again which the account's quota has no room for."""
+    capacity_waits: tuple[int, ...]
+    """Seconds before each further job after one that found no capacity; none under a watch, which does that."""
+    alarms: tuple[RunAlarm, ...] = ()
+    """Put for each job before it starts, deleted when it has ended."""
+    watch: WatchRecord | None = None
+    """`None`: nobody starts a failed job again."""
+
+
+class FollowsJobs(Protocol):
+    """A watch that starts failed jobs again, and writes down what it decides (`TrainingWatch`)."""
+
+    @property
+    def record_table_name(self) -> str:
+        """The table with its decisions, by key `job`; may be a token."""
+        ...
+
+    @property
+    def record_table_arn(self) -> str:
+        """Its ARN; may be a token."""
+        ...
+
+    @property
+    def record_key_arn(self) -> str | None:
+        """The table's KMS key; `None` where it has none of its own."""
+        ...
+
+    @property
+    def answer_within_seconds(self) -> int:
+        """After how long at most a decision is there, and the job that follows from it."""
+        ...
+
+    def follow(
+        self,
+        scope: Construct,
+        *,
+        name: str,
+        role: iam.IRole,
+        has_checkpoints: bool,
+        checkpoint_uri: str | None,
+        metrics: Sequence[str],
+        settings: JobWatch | None = None,
+        keys: Sequence[kms.IKey] = (),
+        training_plan_arn: str | None = None,
+    ) -> Mapping[str, str]:
+        """Watch the jobs `<name>-…`; return the tags that they must carry."""
+        ...
+
+
+EVENTS_OF_A_POLL = 11
+"""Of `WaitForJob`, `DescribeJob`, `HowIsIt`, `CountPoll`: two each, five of the call."""
+EVENTS_OF_AN_ASK = 13
+"""Of `AskWatch`, `WhatDecided`, `CountAsk`, `AskAgain`, `WaitForWatch`."""
+
+
+def pace(*, longest_seconds: int, attempts: int, alarms: int, watch: WatchRecord | None) -> Pace:
+    """Return the pace of a machine that follows jobs for `longest_seconds` altogether.
+
+    `attempts`: jobs that one execution has at most. `alarms`: that each of them has.
+    """
+    fact = job_machine_fact
+    jobs = 1 + watch.successors_at_most if watch else attempts
+    taken = fact("spare_events") + jobs * (fact("events_of_an_attempt") + alarms * fact("events_of_an_alarm"))
+    if watch:
+        taken += jobs * watch.asks_at_most * EVENTS_OF_AN_ASK
+    polls = (fact("history_events") - taken) // EVENTS_OF_A_POLL
+    return Pace(
+        poll_seconds=max(fact("shortest_poll_seconds"), ceil(longest_seconds / polls)),
+        polls_at_most=polls,
+    )
+
+
+def watch_record(table_name: str, *, answer_within_seconds: int) -> WatchRecord:
+    """Return how a machine asks a watch that needs `answer_within_seconds` at most."""
+    asks: int = job_machine_fact("asks_at_most")
+    return WatchRecord(
+        table_name=table_name,
+        ask_seconds=max(job_machine_fact("shortest_ask_seconds"), ceil(answer_within_seconds / asks)),
+        asks_at_most=asks,
+        successors_at_most=job_machine_fact("successors_at_most"),
+    )
+
+
+def longest_seconds(*, run_seconds: int, pending_seconds: int | None, watched: bool) -> int:
+    """Return for how long an execution follows its jobs: waiting included, and twice as long under a watch."""
+    fact = job_machine_fact
+    one = run_seconds + (fact("pending_seconds") if pending_seconds is None else pending_seconds)
+    return one * fact("watched_factor") if watched else one
+
+
+NAMESPACE = "/aws/sagemaker/TrainingJobs"
+JOB_DIMENSION = "TrainingJobName"
+"""Dimension of what metric definitions read from a log; the SageMaker SDK's TrainingJobAnalytics asks by it. What the
+instances are measured by (GPUUtilization …) has `Host` in its place: `<job>/algo-1`."""
+
+
+def run_alarms(metrics: Mapping[str, JobMetric], *, topic_arn: str | None) -> tuple[RunAlarm, ...]:
+    """Return the alarms on thresholds of `metrics`; they tell `topic_arn`, or nobody."""
+    return tuple(alarm for name, metric in metrics.items() for alarm in _alarms(name, metric, topic_arn))
+
+
+def _alarms(name: str, metric: JobMetric, topic_arn: str | None) -> Iterator[RunAlarm]:
+    bounds = (("above", metric.above, "GreaterThanThreshold"), ("below", metric.below, "LessThanThreshold"))
+    for side, threshold, operator in bounds:
+        if threshold is None:
+            continue
+        periods: int = job_machine_fact("alarm_periods")
+        request: dict[str, Any] = {
+            "AlarmDescription": f"{name} of the training job in the alarm's name is {side} {threshold}. Look at "
+            "the job's log; aws sagemaker stop-training-job stops it.",
+            "Namespace": NAMESPACE,
+            "MetricName": name,
+            "Statistic": "Average",
+            "Period": job_machine_fact("alarm_period_seconds"),
+            "EvaluationPeriods": periods,
+            "DatapointsToAlarm": periods,
+            "ComparisonOperator": operator,
+            "Threshold": threshold,
+            "TreatMissingData": "ignore",
+        }
+        if topic_arn:
+            request |= {"AlarmActions": [topic_arn], "OKActions": [topic_arn]}
+        yield RunAlarm(suffix=f"{name}-{side}", request=request)
+
+
+def machine_plan(
+    job: TrainingJobSpec,
+    request: Mapping[str, Any],
+    *,
+    partition: str,
+    retries: CapacityRetries,
+    watch: FollowsJobs | None,
+    topic_arn: str | None,
+) -> MachinePlan:
+    """Return the plan of the machine that runs `job` by `request`."""
+    alarms = run_alarms(job.metrics, topic_arn=topic_arn)
+    record = watch_record(watch.record_table_name, answer_within_seconds=watch.answer_within_seconds) if watch else None
+    waits = () if watch else retries.waits
+    stopping = request["StoppingCondition"]
+    longest = longest_seconds(
+        run_seconds=stopping.get("MaxWaitTimeInSeconds", stopping["MaxRuntimeInSeconds"]),
+        pending_seconds=stopping.get("MaxPendingTimeInSeconds"),
+        watched=watch is not None,
+    )
+    return MachinePlan(
+        name=job.name,
+        partition=partition,
+        request=request,
+        pace=pace(longest_seconds=longest, attempts=1 + len(waits), alarms=len(alarms), watch=record),
+        quota_attempts=job_machine_fact("quota_attempts"),
+        capacity_waits=waits,
+        alarms=alarms,
+        watch=record,
+    )

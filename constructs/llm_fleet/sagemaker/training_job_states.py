@@ -1,0 +1,311 @@
+"""States of Amazon States Language, and those of a training job's machine before and after its job.
+
+The states that ask the watch's record what becomes of a job that ended.
+
+The watch writes down a decision about every watched job: `restart`, with the `successor` and, once that job is there,
+`created`; or something final, with the `reason` in words.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from llm_fleet.sagemaker.training_job_plan import MachinePlan, WatchRecord
+
+State = dict[str, Any]
+States = dict[str, State]
+
+THROTTLED = {"IntervalSeconds": 5, "MaxAttempts": 6, "BackoffRate": 2.0, "JitterStrategy": "FULL"}
+"""Back-off of calls that the services have no time for: about five minutes together."""
+
+
+def choice(rules: Sequence[Mapping[str, Any]], *, otherwise: str) -> State:
+    """Return a state that goes where the first rule that holds says."""
+    return {"Type": "Choice", "Choices": [dict(rule) for rule in rules], "Default": otherwise}
+
+
+def put(values: Mapping[str, Any], *, at: str | None, then: str) -> State:
+    """Return a state that writes `values` at the path `at`; `None` puts them in place of everything."""
+    place = {"ResultPath": at} if at else {}
+    return {"Type": "Pass", "Parameters": dict(values), **place, "Next": then}
+
+
+def end_with(kind: str, error: str, cause: Mapping[str, str] | str, *, then: str) -> State:
+    """Return a state that writes down how the job ended; `cause`: a text, or what works it out."""
+    told = {"cause": cause} if isinstance(cause, str) else dict(cause)
+    return put({"kind": kind, "error": error, **told}, at="$.ended", then=then)
+
+
+def call(
+    resource: str,
+    parameters: Mapping[str, Any],
+    *,
+    then: str,
+    keep: tuple[str, Mapping[str, Any] | None] | None = None,
+    retry: Sequence[Mapping[str, Any]] = (),
+    catch: Sequence[Mapping[str, Any]] = (),
+) -> State:
+    """Return a state that calls a service; `keep`: at which path what of the answer is kept, default nothing.
+
+    `None` as the what: all of it. So where a member may be missing: a path that finds nothing is `States.Runtime`,
+    which no catcher catches (docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html).
+    """
+    kept: State = {"ResultPath": keep[0] if keep else None}
+    if keep and keep[1] is not None:
+        kept = {"ResultSelector": dict(keep[1]), **kept}
+    return {
+        "Type": "Task",
+        "Resource": resource,
+        "Parameters": dict(parameters),
+        **kept,
+        **({"Retry": [dict(one) for one in retry]} if retry else {}),
+        **({"Catch": [dict(one) for one in catch]} if catch else {}),
+        "Next": then,
+    }
+
+
+def caught(error: str | Sequence[str], *, then: str) -> State:
+    """Return a catcher that leaves what happened at `$.caught`."""
+    errors = [error] if isinstance(error, str) else list(error)
+    return {"ErrorEquals": errors, "ResultPath": "$.caught", "Next": then}
+
+
+def again(errors: Sequence[str], **pace: Any) -> State:
+    """Return a retrier; default pace: that of throttled calls."""
+    return {"ErrorEquals": list(errors), **(pace or THROTTLED)}
+
+
+def chain(first: str, states: Sequence[str], last: str) -> dict[str, str]:
+    """Return which state follows each, from `first` through `states` to `last`."""
+    order = [first, *states, last]
+    return dict(pairwise(order))
+
+
+INPUT_KEYS = ("checkpoints", "hyperparameters", "name_suffix")
+"""What an execution may be started with."""
+_EXAMPLE = '{"hyperparameters": {"epochs": "3"}, "checkpoints": "s3://bucket/prefix/", "name_suffix": "trial-7"}'
+_STAMP = "States.ArrayGetItem($.named.time, {})"
+
+
+def input_states(plan: MachinePlan, *, then: str) -> States:
+    """Return the states from `CheckInput` to `then`, which finds `$.run`, `$.place`, `$.with` and `$.attempt`.
+
+    Choice states know neither patterns nor types of members: a name that the service does not take is refused by it,
+    in `CreateJob`, in its own words.
+    """
+    request = plan.request
+    has_checkpoints = "CheckpointConfig" in request
+    return {
+        "CheckInput": choice(_faults(has_checkpoints), otherwise="ReadInput"),
+        **_refusals(has_checkpoints),
+        "ReadInput": put(
+            {
+                "known": {"checkpoints": "", "hyperparameters": {}, "name_suffix": ""},
+                "given.$": "$",
+                "place": {
+                    "checkpoints": str(request.get("CheckpointConfig", {}).get("S3Uri", "")).rstrip("/"),
+                    "hyperparameters": dict(request.get("HyperParameters", {})),
+                    "execution.$": "$$.Execution.Id",
+                    "waits": list(plan.capacity_waits),
+                    "alarms": [alarm.suffix for alarm in plan.alarms],
+                },
+            },
+            at=None,
+            then="MergeInput",
+        ),
+        "MergeInput": put(
+            {"asked.$": "States.JsonMerge($.known, $.given, false)", "place.$": "$.place"}, at=None, then="ListKeys"
+        ),
+        "ListKeys": put({"values.$": "$.asked.*"}, at="$.keys", then="CountKeys"),
+        "CountKeys": put({"count.$": "States.ArrayLength($.keys.values)"}, at="$.keys", then="KnownKeys"),
+        "KnownKeys": choice(
+            [{"Variable": "$.keys.count", "NumericEquals": len(INPUT_KEYS), "Next": "NameRun"}], otherwise="UnknownKey"
+        ),
+        **_naming(plan.name),
+        **(_placing() if has_checkpoints else {"PlaceRun": put({"uri": ""}, at="$.checkpoints", then="MergeHyper")}),
+        "MergeHyper": put(
+            {"hyperparameters.$": "States.JsonMerge($.place.hyperparameters, $.asked.hyperparameters, false)"},
+            at="$.with",
+            then="FirstAttempt",
+        ),
+        "FirstAttempt": put({"number": 1, "followed": 0, "job.$": "$.run.name"}, at="$.attempt", then=then),
+    }
+
+
+def _placing() -> States:
+    """Give the run a place for its checkpoints: one of its own, or the one it is to resume from."""
+    return {
+        "PlaceRun": choice(
+            [{"Variable": "$.asked.checkpoints", "StringEquals": "", "Next": "OwnCheckpoints"}],
+            otherwise="GivenCheckpoints",
+        ),
+        "OwnCheckpoints": put(
+            {"uri.$": "States.Format('{}/{}/', $.place.checkpoints, $.run.name)"}, at="$.checkpoints", then="MergeHyper"
+        ),
+        "GivenCheckpoints": put({"uri.$": "$.asked.checkpoints"}, at="$.checkpoints", then="MergeHyper"),
+    }
+
+
+def _naming(name: str) -> States:
+    """Name the run: by the input, or by the time it was started with four hex digits that no two share in a second."""
+    time = ", ".join(_STAMP.format(index) for index in range(6))
+    return {
+        "NameRun": choice(
+            [{"Variable": "$.asked.name_suffix", "StringEquals": "", "Next": "StampRun"}], otherwise="NamedRun"
+        ),
+        "NamedRun": put({"name.$": f"States.Format('{name}-{{}}', $.asked.name_suffix)"}, at="$.run", then="PlaceRun"),
+        "StampRun": put(
+            {
+                "time.$": "States.StringSplit($$.Execution.StartTime, '-T:.+Z')",
+                "random.$": "States.StringSplit(States.UUID(), '-')",
+            },
+            at="$.named",
+            then="StampName",
+        ),
+        "StampName": put(
+            {
+                "name.$": f"States.Format('{name}-{{}}{{}}{{}}-{{}}{{}}{{}}-{{}}', {time}, "
+                "States.ArrayGetItem($.named.random, 1))"
+            },
+            at="$.run",
+            then="PlaceRun",
+        ),
+    }
+
+
+def _faults(has_checkpoints: bool) -> Sequence[Mapping[str, Any]]:
+    whole = [{"Variable": "$", kind: True, "Next": "NoObject"} for kind in ("IsString", "IsNumeric", "IsBoolean")]
+    rules: list[Mapping[str, Any]] = [
+        *whole,
+        {"Variable": "$", "IsNull": True, "Next": "NoObject"},
+        {"Variable": "$[0]", "IsPresent": True, "Next": "NoObject"},
+        _present(
+            "hyperparameters", [_is(kind) for kind in ("IsString", "IsNumeric", "IsBoolean", "IsNull")], "BadHyper"
+        ),
+        {
+            "And": [
+                {"Variable": "$.hyperparameters", "IsPresent": True},
+                {"Variable": "$.hyperparameters[0]", "IsPresent": True},
+            ],
+            "Next": "BadHyper",
+        },
+        _present("name_suffix", [_not_text("$.name_suffix")], "BadSuffix"),
+        {
+            "And": [
+                {"Variable": "$.name_suffix", "IsPresent": True},
+                {"Variable": "$.name_suffix", "StringEquals": ""},
+            ],
+            "Next": "BadSuffix",
+        },
+    ]
+    if not has_checkpoints:
+        return [*rules, {"Variable": "$.checkpoints", "IsPresent": True, "Next": "NoCheckpoints"}]
+    place = {"Not": {"Variable": "$.checkpoints", "StringMatches": "s3://*/*"}}
+    return [*rules, _present("checkpoints", [_not_text("$.checkpoints"), place], "BadCheckpoints")]
+
+
+def _is(kind: str) -> dict[str, Any]:
+    return {"Variable": "$.hyperparameters", kind: True}
+
+
+def _not_text(path: str) -> dict[str, Any]:
+    return {"Not": {"Variable": path, "IsString": True}}
+
+
+def _present(key: str, faults: Sequence[Mapping[str, Any]], then: str) -> dict[str, Any]:
+    return {"And": [{"Variable": f"$.{key}", "IsPresent": True}, {"Or": list(faults)}], "Next": then}
+
+
+def _refusals(has_checkpoints: bool) -> States:
+    keys = ", ".join(INPUT_KEYS)
+    told = {
+        "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty one runs the job as it was deployed",
+        "UnknownKey": f"the input has a key that is not known; known are {keys}, e.g. {_EXAMPLE}",
+        "BadHyper": 'hyperparameters must be an object of texts, e.g. {"epochs": "3"}',
+        "BadSuffix": "name_suffix must be a text; the job is called after it, so it has letters, digits and hyphens",
+    }
+    if has_checkpoints:
+        told["BadCheckpoints"] = "checkpoints must be a place in S3 to resume from, e.g. s3://bucket/prefix/"
+    else:
+        told["NoCheckpoints"] = "this job keeps no checkpoints, so there are none to resume from; deploy it with some"
+    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in told.items()}
+
+
+_ITEM = "$.record.Item"
+
+
+def watch_states(watch: WatchRecord, partition: str) -> States:
+    """Return the states from `AskWatch` on: what the watch decided, and the job that it made."""
+    return {**_asking(watch, partition), **_following(watch)}
+
+
+def _asking(watch: WatchRecord, partition: str) -> States:
+    decided = {"Variable": f"{_ITEM}.decision.S", "IsPresent": True}
+    restart = {"Variable": f"{_ITEM}.decision.S", "StringEquals": "restart"}
+    made = {"Variable": f"{_ITEM}.created", "IsPresent": True}
+    told = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
+    return {
+        "AskWatch": call(
+            f"arn:{partition}:states:::dynamodb:getItem",
+            {"TableName": watch.table_name, "ConsistentRead": True, "Key": {"job": {"S.$": "$.attempt.job"}}},
+            then="WhatDecided",
+            keep=("$.record", None),
+            retry=[again(["DynamoDB.ProvisionedThroughputExceededException", "DynamoDB.ThrottlingException",
+                          "DynamoDB.InternalServerError", "DynamoDB.AmazonDynamoDBException"])],
+            catch=[caught("States.ALL", then="Unread")],
+        ),
+        "Unread": end_with(
+            "fault", "WatchUnread",
+            {"cause.$": "States.Format('{}; the record of the watch could not be read: {}', $.ended.cause, "
+             "$.caught.Cause)"},
+            then="RunFailed",
+        ),
+        "WhatDecided": choice(
+            [
+                {"And": [decided, {"Not": restart}, told], "Next": "WatchDecided"},
+                {"And": [decided, {"Not": restart}], "Next": "RunFailed"},
+                {"And": [decided, restart, made], "Next": "CountFollowed"},
+            ],
+            otherwise="CountAsk",
+        ),
+        "CountAsk": put({"count.$": "States.MathAdd($.asks.count, 1)"}, at="$.asks", then="AskAgain"),
+        "AskAgain": choice(
+            [{"Variable": "$.asks.count", "NumericGreaterThan": watch.asks_at_most, "Next": "WatchSilent"}],
+            otherwise="WaitForWatch",
+        ),
+        "WaitForWatch": {"Type": "Wait", "Seconds": watch.ask_seconds, "Next": "AskWatch"},
+        "WatchSilent": end_with(
+            "fault", "WatchSilent",
+            {"cause.$": "States.Format('{}; the watch has not told in time what becomes of it', $.ended.cause)"},
+            then="RunFailed",
+        ),
+        "WatchDecided": end_with(
+            "fault", "JobNotRestarted",
+            {"cause.$": "States.Format('{}; the watch: {}: {}', $.ended.cause, $.record.Item.decision.S, "
+             "$.record.Item.reason.S)"},
+            then="RunFailed",
+        ),
+    }  # fmt: skip
+
+
+def _following(watch: WatchRecord) -> States:
+    return {
+        "CountFollowed": put(
+            {"count.$": "States.MathAdd($.attempt.followed, 1)"}, at="$.next", then="MayFollow"
+        ),
+        "MayFollow": choice(
+            [{"Variable": "$.next.count", "NumericGreaterThan": watch.successors_at_most, "Next": "TooMany"}],
+            otherwise="FollowSuccessor",
+        ),
+        "FollowSuccessor": put(
+            {"number.$": "$.attempt.number", "followed.$": "$.next.count", "job.$": f"{_ITEM}.successor.S"},
+            at="$.attempt",
+            then="PutAlarms",
+        ),
+        "TooMany": end_with(
+            "fault", "TooManySuccessors",
+            {"cause.$": "States.Format('{}; the watch goes on with {}, unfollowed', $.ended.cause, "
+             "$.record.Item.successor.S)"},
+            then="RunFailed",
+        ),
+    }  # fmt: skip

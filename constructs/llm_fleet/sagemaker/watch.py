@@ -1,0 +1,299 @@
+"""The watch over training jobs and HyperPod clusters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.iam.statements import Place, reasons_of, statement_of
+from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.sagemaker import watch as rules
+from llm_fleet.rules.sagemaker.watch_followed import (
+    FollowedJob,
+    check_cluster_arn,
+    check_followed,
+    check_room,
+    check_watch_name,
+)
+from llm_fleet.sagemaker.watch_events import WatchAlarms, WatchRules, text_at_synth, validate_at_synth
+from llm_fleet.sagemaker.watch_function import OPEN_INDEX, WatchFunction, WatchQueue, WatchRecord, settings_text
+from llm_fleet.sagemaker.watch_permissions import (
+    JobScope,
+    WatchSurroundings,
+    attach_job_policy,
+    split_places,
+    statement_suffix,
+    watch_permissions,
+)
+from llm_fleet.spec.references import KEY, ROLE
+from llm_fleet.spec.watch import JobWatch, WatchSpec
+from llm_fleet.storage.fleet_key import FleetKey
+
+
+@runtime_checkable
+class FollowedCluster(Protocol):
+    """A HyperPod cluster, made here or imported."""
+
+    @property
+    def cluster_arn(self) -> str:
+        """Its ARN; ends with the cluster id."""
+        ...
+
+
+class TrainingWatch(Construct):
+    """Starts training jobs again that failed for the service's reasons, and stops those that run in vain.
+
+    Events of SageMaker and alarms of CloudWatch go by rules into a queue, and from there to a function. It writes each
+    decision into a table before it carries it out, and tells a topic: an event that comes twice, late or in another
+    order changes nothing. HyperPod's node and cluster events take the same way, and are told with the message that the
+    event leaves out. `follow` is for training jobs of llm-fleet, which call it; `others` for jobs that notebooks start.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        watch: WatchSpec = WatchSpec(),  # noqa: B008 - immutable
+        *,
+        name: str,
+        clusters: Sequence[FollowedCluster | str] = (),
+        topic: sns.ITopic | None = None,
+        encryption_key: kms.IKey | None = None,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    ) -> None:
+        """Make the watch.
+
+        - `watch`: how it looks after jobs. Default: three restarts, and no condition, so that only jobs that ended are
+          looked at.
+        - `name`: 1 to 48 letters, digits and hyphens, unique in account and region: the value of the tag
+          `llm-fleet:watch` on jobs, and part of the names of alarms.
+        - `clusters`: HyperPod clusters, or their ARNs, whose events are told. Default: none.
+        - `topic`: who is told. Default: an `AlarmTopic` of its own; subscribe to `topic`.
+        - `encryption_key`: of queue, record, log and topic. Default: one of its own. The policy of one that was
+          imported must let EventBridge, CloudWatch and CloudWatch Logs use it.
+        - `removal_policy`: of the record. Default: it is kept.
+
+        Raises `FleetError` with all of: LF900 for the name, LF985, LF986, LF989, LF990, LF993 and LF994 for `watch`,
+        LF991 for a cluster that is none, LF992 for more jobs than IAM allows.
+        """
+        super().__init__(scope, id)
+        _check(self.node.path, watch, name=name, clusters=clusters, topic=topic, encryption_key=encryption_key)
+        self.name = name
+        """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""
+        self._watch = watch
+        self._followed: dict[str, JobWatch] = {}
+        self._clusters = [cluster if isinstance(cluster, str) else cluster.cluster_arn for cluster in clusters]
+        self.encryption_key: kms.IKey = encryption_key or FleetKey(
+            self, "Key", description="Encrypts the queue, the record and the log of a watch over training jobs"
+        )
+        """Encrypts queue, record, log and, unless it was given, topic."""
+        self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic", encryption_key=self.encryption_key)
+        """Who is told of decisions, and of trouble with the watch itself."""
+        self.queue = WatchQueue(self, "Queue", encryption_key=self.encryption_key)
+        """Where events wait, and where those lie that could not be handled."""
+        self.record = WatchRecord(self, "Record", encryption_key=self.encryption_key, removal_policy=removal_policy)
+        """What was decided."""
+        self.function = self._make_function()
+        """The function that decides."""
+        self.rules = WatchRules(self, "Rules", queue=self.queue, alarm_prefix=self.alarm_prefix)
+        """Which events reach it."""
+        self.alarms = WatchAlarms(
+            self,
+            "Alarms",
+            name=name,
+            queue=self.queue.queue.queue_name,
+            dead_letters=self.queue.dead_letters.queue_name,
+            function=self.function.function.ref,
+            topic_arn=self.topic.topic_arn,
+        )
+        """When the watch itself needs somebody."""
+        self._watch_others()
+        if self._clusters:
+            self.rules.bring_clusters(self._clusters)
+        validate_at_synth(self, prefixes=self._prefixes, settings=self.settings_text, clusters=bool(self._clusters))
+
+    @property
+    def alarm_prefix(self) -> str:
+        """What the names of the alarms of all jobs that it watches begin with."""
+        return f"{training_watch_facts().alarm_prefix}{self.name}/"
+
+    @property
+    def job_tags(self) -> Mapping[str, str]:
+        """What a job bears that is watched."""
+        return {training_watch_facts().tag: self.name}
+
+    @property
+    def record_table_name(self) -> str:
+        """Name of the table of decisions."""
+        return self.record.table.ref
+
+    @property
+    def record_table_arn(self) -> str:
+        """ARN of the table of decisions."""
+        return self.record.table.attr_arn
+
+    @property
+    def record_key_arn(self) -> str | None:
+        """ARN of the key of the table of decisions."""
+        return self.encryption_key.key_arn
+
+    @property
+    def answer_within_seconds(self) -> int:
+        """How long after its end a job has a decision, and a successor where it gets one: the longest wait and more."""
+        policies = [watch.restart for watch in (self._watch, *self._followed.values()) if watch.restart]
+        return max(policy.longest_wait_seconds for policy in policies) + training_watch_facts().decision_seconds
+
+    def follow(
+        self,
+        scope: Construct,
+        *,
+        name: str,
+        role: iam.IRole,
+        has_checkpoints: bool,
+        checkpoint_uri: str | None,
+        metrics: Sequence[str],
+        settings: JobWatch | None = None,
+        keys: Sequence[kms.IKey] = (),
+        training_plan_arn: str | None = None,
+    ) -> Mapping[str, str]:
+        """Watch over the jobs `<name>-…`, and return the tags that they must bear.
+
+        `scope`: the job's construct; a policy is made below it, in the job's stack. `role`: what the jobs run as.
+        `checkpoint_uri`: below which all runs keep their checkpoints. `metrics`: names of the metric definitions.
+        `settings`: what is otherwise than for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
+        `training_plan_arn`: of the capacity that the jobs run on, where a plan reserved it.
+
+        Raises `FleetError` with all of: LF985, LF986 and LF990 for `settings`, LF987 for a condition on a metric that
+        the job does not define, LF988 for a job without checkpoints that would be restarted, LF992 for one job too
+        many, LF994 for a job twice.
+        """
+        own = settings or JobWatch()
+        subject = scope.node.path
+        raise_problems(check_is_spec(own, JobWatch, "settings"), subject=subject)
+        raise_problems([problem.under("settings") for problem in rules.check_watch_settings(own)], subject=subject)
+        job = FollowedJob(
+            name=name,
+            has_checkpoints=has_checkpoints,
+            metrics=metrics,
+            restarts=(own.restart or self._watch.restart).maximum,
+            conditions=(self._watch.conditions if own.conditions is None else own.conditions).metrics,
+        )
+        prefix = f"{name}-"
+        found = [*check_followed(job, followed=self._prefixes()), *check_room([*self._prefixes(), prefix])]
+        raise_problems(found, subject=subject)
+        places = split_places([checkpoint_uri] if checkpoint_uri else [])
+        self._followed[prefix] = own
+        self.rules.bring_jobs(self._prefixes)
+        attach_job_policy(
+            scope,
+            self.role,
+            JobScope(
+                sid=statement_suffix(name),
+                prefix=prefix,
+                role_arns=[role.role_arn],
+                checkpoints=places,
+                key_arns=[key.key_arn for key in keys],
+                training_plan_arn=training_plan_arn,
+            ),
+        )
+        return self.job_tags
+
+    @property
+    def role(self) -> iam.IRole:
+        """What the watch's function runs as; each job brings it the right to itself."""
+        return cast(iam.IRole, self.function.role)
+
+    def _prefixes(self) -> list[str]:
+        return [*self._watch.prefixes.values(), *self._followed]
+
+    def _make_function(self) -> WatchFunction:
+        function = WatchFunction(
+            self,
+            "Function",
+            environment={
+                "WATCH": self.name,
+                "TABLE": self.record_table_name,
+                "QUEUE_URL": self.queue.queue.queue_url,
+                "TOPIC_ARN": self.topic.topic_arn,
+                "SETTINGS": text_at_synth(self.settings_text),
+            },
+            log_encryption_key=self.encryption_key,
+        )
+        topic_key: kms.IKey | None = getattr(self.topic, "master_key", None)
+        permissions = watch_permissions(
+            Place.of(self),
+            WatchSurroundings(
+                queue=self.queue.queue.queue_arn,
+                table=self.record_table_arn,
+                open_index=f"{self.record_table_arn}/index/{OPEN_INDEX}",
+                topic=self.topic.topic_arn,
+                topic_key=topic_key.key_arn if topic_key else None,
+                key=self.encryption_key.key_arn,
+                alarm_prefix=self.alarm_prefix,
+                clusters=self._clusters,
+            ),
+        )
+        function.allow_statements(
+            [statement_of(permission) for permission in permissions], wildcards=reasons_of(permissions)
+        )
+        function.map_queue(self.queue.queue.queue_arn)
+        return function
+
+    def _watch_others(self) -> None:
+        for name, jobs in self._watch.others.items():
+            prefix = self._watch.prefixes[name]
+            self.rules.bring_jobs(self._prefixes)
+            attach_job_policy(
+                Construct(self, f"Jobs-{prefix}"),
+                self.role,
+                JobScope(
+                    sid=statement_suffix(prefix),
+                    prefix=prefix,
+                    role_arns=[ROLE.name_of(role) for role in jobs.roles],
+                    checkpoints=split_places(jobs.checkpoints),
+                    key_arns=[KEY.name_of(key) for key in jobs.encryption_keys],
+                ),
+            )
+
+    def settings_text(self) -> str:
+        """Return what the function is told, as it stands when it is asked: jobs are followed until synth."""
+        return settings_text(self._watch, prefixes=self._prefixes(), own=self._followed, clusters=bool(self._clusters))
+
+
+_FORMS: Mapping[str, Form] = {
+    "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "training"'),
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
+    "topic": Form(
+        wanted="an SNS topic",
+        has=("topic_arn",),
+        optional=True,
+        remedy='write AlarmTopic(self, "Told"), or leave it out',
+    ),
+    "clusters": Form(
+        wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster], or their ARNs"
+    ),
+}
+
+
+def _check(subject: str, watch: WatchSpec, *, name: str, clusters: Sequence[Any], **given: Any) -> None:
+    """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
+    forms = check_forms({"name": name, "clusters": clusters, **given}, _FORMS)
+    raise_problems([*check_is_spec(watch, WatchSpec, "watch"), *forms], subject=subject)
+    found: list[Problem] = [problem.under("watch") for problem in rules.check_watch(watch)]
+    found += [
+        problem
+        for index, cluster in enumerate(clusters)
+        if not isinstance(cluster, FollowedCluster)
+        for problem in check_cluster_arn(cluster, "clusters", index)
+    ]
+    raise_problems([*check_watch_name(name), *found, *check_room(list(watch.prefixes.values()))], subject=subject)

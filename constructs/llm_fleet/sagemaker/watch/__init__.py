@@ -1,1 +1,0 @@
-"""The watch over training jobs and HyperPod clusters."""

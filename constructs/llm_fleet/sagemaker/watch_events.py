@@ -1,0 +1,287 @@
+"""Which events reach the watch, and when the watch itself needs somebody."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, cast
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from constructs import Construct, IValidation
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.watch_followed import check_followed_something, check_pattern_size, check_settings_size
+from llm_fleet.sagemaker.watch_function import WatchQueue
+
+CLUSTER_EVENTS = (
+    "SageMaker HyperPod Cluster State Change",
+    "SageMaker HyperPod Cluster Node Health Event",
+    "SageMaker HyperPod Cluster Event",
+)
+"""docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
+
+Of Slurm clusters: assumption: hyperpod-slurm-sends-no-health-events
+"""
+
+
+class WatchRules(Construct):
+    """Rules of the account's default bus whose events go to the watch's queue, and the clock of its sweep."""
+
+    def __init__(self, scope: Construct, id: str, *, queue: WatchQueue, alarm_prefix: str) -> None:
+        """Make the clock; the rest is made as soon as there is something to watch."""
+        super().__init__(scope, id)
+        self._queue = queue
+        self._alarm_prefix = alarm_prefix
+        minutes = training_watch_facts().sweep_minutes
+        self.rules: dict[str, events.CfnRule] = {}
+        """The L1s by what they bring: `Sweep`, `Jobs`, `Alarms`, `Clusters`."""
+        self._rule(
+            "Sweep",
+            f"Every {minutes} minutes: the watch looks for what no event told",
+            schedule=f"rate({minutes} minutes)",
+            body=cdk.Stack.of(self).to_json_string({"kind": "sweep"}),
+        )
+
+    def bring_jobs(self, prefixes: Callable[[], Sequence[str]]) -> None:
+        """Let through events of jobs whose names begin with `prefixes`, asked at synth, and of the watch's alarms.
+
+        Every state is let through: a job that begins to train gets its alarms then.
+        """
+        if "Jobs" in self.rules:
+            return
+        self._rule(
+            "Jobs",
+            "States of the training jobs that are watched",
+            pattern=cdk.Lazy.any(cast(cdk.IStableAnyProducer, _Produced(lambda: job_pattern(prefixes())))),
+        )
+        self._rule(
+            "Alarms",
+            "Alarms on the metrics of the training jobs that are watched",
+            pattern={
+                "source": ["aws.cloudwatch"],
+                "detail-type": ["CloudWatch Alarm State Change"],
+                "detail": {"alarmName": [{"prefix": self._alarm_prefix}]},
+            },
+        )
+
+    def bring_clusters(self, arns: Sequence[str]) -> None:
+        """Let through what HyperPod reports of the clusters at `arns`.
+
+        Events name the cluster as a resource, in `detail.ClusterArn` or in `detail.EventDetails.ClusterArn`; AWS's
+        examples show a placeholder in each, so any of them will do. assumption: hyperpod-events-name-cluster-arn
+        """
+        self._rule(
+            "Clusters",
+            "States, nodes and events of the HyperPod clusters that are followed",
+            pattern={
+                "source": ["aws.sagemaker"],
+                "detail-type": list(CLUSTER_EVENTS),
+                "$or": [
+                    {"resources": list(arns)},
+                    {"detail": {"ClusterArn": list(arns)}},
+                    {"detail": {"EventDetails": {"ClusterArn": list(arns)}}},
+                ],
+            },
+        )
+
+    def _rule(
+        self,
+        id: str,
+        description: str,
+        *,
+        pattern: Any = None,
+        schedule: str | None = None,
+        body: str | None = None,
+    ) -> None:
+        rule = events.CfnRule(
+            self,
+            id,
+            description=description,
+            event_pattern=pattern,
+            schedule_expression=schedule,
+            targets=[
+                events.CfnRule.TargetProperty(
+                    id="Queue",
+                    arn=self._queue.queue.queue_arn,
+                    input=body,
+                    dead_letter_config=events.CfnRule.DeadLetterConfigProperty(arn=self._queue.dead_letters.queue_arn),
+                )
+            ],
+        )
+        self._queue.receive_from(rule.attr_arn, sid=f"{id}Rule")
+        self.rules[id] = rule
+
+
+def job_pattern(prefixes: Sequence[str]) -> Mapping[str, Any]:
+    """Return the pattern of the events of jobs whose names begin with one of `prefixes`."""
+    return {
+        "source": ["aws.sagemaker"],
+        "detail-type": ["SageMaker Training Job State Change"],
+        "detail": {"TrainingJobName": [{"prefix": prefix} for prefix in prefixes]},
+    }
+
+
+@jsii.implements(cdk.IStableAnyProducer)
+class _Produced:
+    def __init__(self, value: Callable[[], Any]) -> None:
+        self._value = value
+
+    def produce(self) -> Any:
+        """Return the value, at synth."""
+        return self._value()
+
+
+def text_at_synth(text: Callable[[], str]) -> str:
+    """Return a token for what `text` returns at synth."""
+    return cdk.Lazy.string(cast(cdk.IStableStringProducer, _Text(text)))
+
+
+def validate_at_synth(
+    watch: Construct, *, prefixes: Callable[[], Sequence[str]], settings: Callable[[], str], clusters: bool
+) -> None:
+    """Let synth fail when `watch` watches nothing, or more than a function or a rule can be told."""
+
+    def problems() -> list[Problem]:
+        watched = prefixes()
+        pattern = cdk.Stack.of(watch).to_json_string(dict(job_pattern(watched)))
+        return [
+            *check_followed_something(jobs=bool(watched), clusters=clusters),
+            *check_settings_size(len(settings())),
+            *check_pattern_size(len(pattern)),
+        ]
+
+    watch.node.add_validation(cast(IValidation, _Validation(problems)))
+
+
+@jsii.implements(cdk.IStableStringProducer)
+class _Text:
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def produce(self) -> str:
+        """Return the text."""
+        return self._text()
+
+
+@jsii.implements(IValidation)
+class _Validation:
+    def __init__(self, problems: Callable[[], Sequence[Problem]]) -> None:
+        self._problems = problems
+
+    def validate(self) -> list[str]:
+        """Return what is wrong, in the user's words."""
+        return [str(problem) for problem in self._problems()]
+
+
+_Dimensions = Mapping[str, str]
+_PERIOD = 300
+_HOUR = 12
+"""In periods: four sweeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    id: str
+    meaning: str
+    namespace: str
+    metric: str
+    statistic: str
+    dimensions: _Dimensions
+    threshold: float
+    periods: int = 1
+    bad: int | None = None
+    """So many of these periods; none: all."""
+    below: bool = False
+    missing: str = "notBreaching"
+
+
+class WatchAlarms(Construct):
+    """Alarms on what the watch could not take, on what waits for too long, on errors, and on silence."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, name: str, queue: str, dead_letters: str, function: str, topic_arn: str
+    ) -> None:
+        """Make the alarms of the watch `name`, by the names of its queues and function; `topic_arn` is told."""
+        super().__init__(scope, id)
+        plans = _plans(name, queue=queue, dead_letters=dead_letters, function=function)
+        self.alarms: Mapping[str, cloudwatch.CfnAlarm] = MappingProxyType(
+            {plan.id: self._alarm(plan, topic_arn) for plan in plans}
+        )
+        """The L1s: `PutAside`, `Waiting`, `Errors`, `Asleep`."""
+
+    def _alarm(self, plan: _Plan, topic_arn: str) -> cloudwatch.CfnAlarm:
+        return cloudwatch.CfnAlarm(
+            self,
+            plan.id,
+            alarm_description=plan.meaning,
+            namespace=plan.namespace,
+            metric_name=plan.metric,
+            statistic=plan.statistic,
+            dimensions=[
+                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value) for name, value in plan.dimensions.items()
+            ],
+            period=_PERIOD,
+            evaluation_periods=plan.periods,
+            datapoints_to_alarm=plan.bad,
+            threshold=plan.threshold,
+            comparison_operator="LessThanThreshold" if plan.below else "GreaterThanOrEqualToThreshold",
+            treat_missing_data=plan.missing,
+            alarm_actions=[topic_arn],
+            ok_actions=[topic_arn],
+        )
+
+
+def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[_Plan, ...]:
+    facts = training_watch_facts()
+    return (
+        _Plan(
+            id="PutAside",
+            meaning=f"Events that the watch {name} could not handle lie in its second queue. Read one, and the log of "
+            "the function at its time; when the cause is gone, start a redrive of that queue. The record keeps what "
+            "was done already from being done again.",
+            namespace="AWS/SQS",
+            metric="ApproximateNumberOfMessagesVisible",
+            statistic="Maximum",
+            dimensions={"QueueName": dead_letters},
+            threshold=1,
+        ),
+        _Plan(
+            id="Waiting",
+            meaning=f"An event has waited for the watch {name} for {facts.old_message_minutes} minutes. Look whether "
+            "its function is throttled, or its event source mapping is disabled.",
+            namespace="AWS/SQS",
+            metric="ApproximateAgeOfOldestMessage",
+            statistic="Maximum",
+            dimensions={"QueueName": queue},
+            threshold=facts.old_message_minutes * 60,
+        ),
+        _Plan(
+            id="Errors",
+            # Not on end: a message that failed is hidden for an hour, so that often only each sweep's fail.
+            meaning=f"The function of the watch {name} failed in three of the last hour's periods of five minutes. Its "
+            "log says why; a right that is missing is said there by name.",
+            namespace="AWS/Lambda",
+            metric="Errors",
+            statistic="Sum",
+            dimensions={"FunctionName": function},
+            threshold=1,
+            periods=_HOUR,
+            bad=3,
+        ),
+        _Plan(
+            id="Asleep",
+            meaning=f"The watch {name} has looked at nothing for an hour, not even at its own sweep. Look whether its "
+            "rules are enabled, its event source mapping is, and its key can be used.",
+            namespace="AWS/Lambda",
+            metric="Invocations",
+            statistic="Sum",
+            dimensions={"FunctionName": function},
+            threshold=1,
+            periods=_HOUR,
+            below=True,
+            missing="breaching",
+        ),
+    )

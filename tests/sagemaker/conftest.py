@@ -1,0 +1,5 @@
+"""Fixtures of several test files; each stands beside what it makes."""
+
+from tests.sagemaker.studios import full as full
+from tests.sagemaker.studios import plain as plain
+from tests.sagemaker.watches import watched as watched

@@ -1,0 +1,279 @@
+"""The pages on the SageMaker pieces: tables, figures and examples are those of the code."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from llm_fleet import (
+    Distribution,
+    HuggingFaceEndpoint,
+    StudioDomain,
+    TrainingImage,
+    TrainingJobSpec,
+    TrainingNotebook,
+    TrainingWatch,
+)
+from llm_fleet.catalog.endpoint import default_image_kind, endpoint_images, image_kinds, inference_amis
+from llm_fleet.catalog.endpoint_operations import endpoint_alarm_facts, endpoint_scaling_facts, rollout_facts
+from llm_fleet.catalog.notebook import notebook_facts
+from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.training_job import launchers, smp_versions, training_image_families, training_job_limit
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.config.sagemaker import TrainingJobConfig
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
+from llm_fleet.spec.watch import WatchCondition, WatchSpec
+from tests.config.good_training_job import source_folder
+from tests.sagemaker.watches import Watched
+from tools.synth_environment import ROOT
+
+CONDITIONS = get_args(WatchCondition)
+WATCH_PAGE = (ROOT / "docs" / "constructs" / "training-watch.md").read_text(encoding="utf-8")
+FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / "failures.json"
+
+
+def table(heading: str) -> dict[str, list[str]]:
+    """Rows of the table below `heading` by their first cell."""
+    section = WATCH_PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return {cells[0]: cells[1:] for cells in rows[2:]}
+
+
+def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
+    told = {name.strip("`"): cells for name, cells in table("Parameters").items()}
+    assert set(told) == (set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)) - {
+        "self",
+        "scope",
+        "id",
+        "watch",
+    }
+    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    facts, told = training_watch_facts(), table("Parameters")
+    first = facts.restart.back_off_seconds
+    waits = [first * 2**n for n in range(facts.restart.maximum)]
+    assert told["`restart`"][0].startswith(
+        f"{facts.restart.maximum} restarts, after {waits[0]}, {waits[1]} and {waits[2]} s"
+    )
+    assert f"more than {facts.restart.longest_back_off_seconds} s" in told["`restart`"][0]
+    assert told["`grace_minutes`"][0] == str(facts.grace_minutes)
+    conditions = {name.split("(")[0].strip("`"): cells[-1] for name, cells in table("Conditions").items()}
+    assert set(conditions) == {condition.__name__ for condition in CONDITIONS}
+    spike, drop = facts.loss_spike, facts.throughput_drop
+    assert conditions["LossSpike"] == f"{spike.factor:g}; {spike.minutes} of {spike.window_minutes} minutes"
+    assert conditions["ThroughputDrop"] == f"{drop.below_fraction:g}; {drop.minutes} of {drop.window_minutes} minutes"
+    assert conditions["Stall"] == f"{facts.stall.minutes} minutes"
+
+
+def test_each_condition_is_told_with_its_fields() -> None:
+    told = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table("Conditions")}
+    assert told == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
+
+
+def test_figures_of_events() -> None:
+    facts = training_watch_facts()
+    assert f"Every {facts.sweep_minutes} minutes a sweep" in WATCH_PAGE
+    assert facts.queue.timeout_seconds * facts.queue.visibility_per_timeout == 3600, "the page says: after an hour"
+    assert facts.queue.receives == 5, "the page says: five times"
+    assert f"waited for {facts.old_message_minutes} minutes" in WATCH_PAGE
+    assert f"kept for {facts.queue.retention_days} days" in WATCH_PAGE
+    assert f"IAM attaches {facts.limits.role_policies} policies" in WATCH_PAGE
+
+
+def test_each_alarm_is_told_with_what_to_do(watched: Watched) -> None:
+    alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
+    told = [name.strip("`") for name in table("What a person does")]
+    assert sorted(name[: len(name) - 8] for name in alarms) == sorted(told)
+
+
+def test_what_restarts_is_what_the_function_restarts() -> None:
+    """Each word by which the function knows a failure stands in a row with the decision that follows from it."""
+    decisions = table("What restarts and what does not")
+    rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
+    words = {
+        "InternalServerError": "service",
+        "CapacityError": "capacity",
+        "AlgorithmError": "user",
+        "ClientError": "user",
+    }
+    for word, cause in words.items():
+        assert [row["cause"] for row in rows if word in row["pattern"]][:1] == [cause], word
+        ((decision,),) = [cells for what, cells in decisions.items() if word in what]
+        assert decision.startswith("started again" if cause in ("service", "capacity") else "left"), word
+
+
+TRAINING_JOB_PAGE = (ROOT / "docs/constructs/training-job.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    section = TRAINING_JOB_PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_numbers_of_the_page_are_the_catalogs():
+    limit = training_job_limit("HyperParameters").maximum
+    assert f"92 at most: the container's own take the rest of the service's {limit}" in TRAINING_JOB_PAGE
+
+
+def test_images_are_those_of_the_catalog():
+    told = {cells[0]: cells[1:] for cells in rows("Images")}
+    for family in training_image_families().values():
+        default, others, _ = told[f"`{family.maker}()`"]
+        assert default == family.default
+        assert {default, *others.split(", ")} - {"none"} == set(family.versions)
+    default, others, _ = told["`TrainingImage.smp()`"]
+    assert (default, *others.split(", ")) == smp_versions()
+    assert {re.findall(r"\.(\w+)\(", first)[0] for first in told} == makers_of(TrainingImage)
+    until = training_image_families()["pytorch"].versions[training_image_families()["pytorch"].default].until
+    assert f"patched until {until}" in " ".join(TRAINING_JOB_PAGE.split())
+
+
+def makers_of(made: type) -> set[str]:
+    return {name for name, member in vars(made).items() if isinstance(member, classmethod)} - {
+        "from_shorthand",
+        "shorthand_schemas",
+        "in_python",
+    }
+
+
+def test_every_launcher_is_there():
+    launcher_rows = {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows("Distribution")}
+    assert launcher_rows == makers_of(Distribution) == set(launchers())
+
+
+def test_words_of_the_estimator_lead_to_what_there_is():
+    fields = set(TrainingJobSpec.model_fields)
+    keys = set(TrainingJobConfig.keys())
+    for first, value, key in rows("From an estimator"):
+        words = re.findall(r"`(\w+)`", first)
+        assert words
+        if value.startswith("left out"):
+            assert len(key) == 1, "a dash"
+            assert all(OF_TRAINING_JOB[word].startswith("leave it out") for word in words), words
+            continue
+        assert re.findall(r"`(\w+)`", value)[0] in fields
+        written = re.findall(r"`(\w+)`", key)[0]
+        assert written in keys
+        for word in words:
+            known = OF_TRAINING_JOB.get(word, "")
+            assert word == written or f"`{written}" in known or word == "fit" or word in keys, word
+
+
+def test_the_two_examples_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(source_folder(tmp_path))
+    text = TRAINING_JOB_PAGE.split("```yaml\n")[1].split("```")[0]
+    fleet = parse_fleet(text, directory=tmp_path)
+    of_file = fleet.training_jobs["gpt2"].in_fleet(fleet.name, tags=fleet.tags).model_dump()
+    python = TRAINING_JOB_PAGE.split("```python\n")[1].split("```")[0].split("TrainingJob(self")[0]
+    names: dict[str, Any] = {}
+    exec(python, names)
+    of_python = names["job"].model_dump()
+    assert of_file.pop("name") == f"small-{of_python.pop('name')}"
+    assert of_file == of_python
+
+
+ENDPOINT_PAGE = (ROOT / "docs" / "constructs" / "hugging-face-endpoint.md").read_text(encoding="utf-8")
+OPERATIONS = (ROOT / "docs" / "constructs" / "hugging-face-endpoint-operations.md").read_text(encoding="utf-8")
+
+
+def test_every_argument_is_on_the_page() -> None:
+    arguments = list(inspect.signature(HuggingFaceEndpoint.__init__).parameters)[3:]
+    assert [name for name in arguments if f"`{name}`" not in ENDPOINT_PAGE] == []
+
+
+def test_the_usual_images_are_as_the_page_says() -> None:
+    for accelerator, words in {"gpu": "GPUs", "neuron": "Inferentia and Trainium", "cpu": "processors"}.items():
+        assert f"| {words} | `{default_image_kind(accelerator)}` |" in ENDPOINT_PAGE
+
+
+def test_images_and_host_images_are_those_of_the_catalog() -> None:
+    for kind in image_kinds():
+        for accelerator in ("cpu", "gpu", "neuron"):
+            for facts in list(endpoint_images(kind, accelerator).values())[:1]:
+                assert f"{facts.repository}:{facts.tag}" in ENDPOINT_PAGE
+    for ami in inference_amis().values():
+        assert f"| `{ami.name}` | {ami.driver} | {ami.cuda or '-'} |" in ENDPOINT_PAGE
+
+
+def test_every_code_of_what_an_endpoint_is_made_of_is_on_the_page() -> None:
+    ours = [code for code in SageMakerCode if "LF930" <= code.value <= "LF944"]
+    assert [code.value for code in ours if code.value not in ENDPOINT_PAGE] == []
+
+
+def test_defaults_are_as_the_page_says() -> None:
+    scaling, rollout, alarms = endpoint_scaling_facts(), rollout_facts(), endpoint_alarm_facts()
+    assert f"{scaling.concurrent_requests:g} requests at a time" in OPERATIONS
+    assert f"{scaling.out_seconds} s after" in OPERATIONS
+    assert f"{scaling.in_seconds} s after" in OPERATIONS
+    for kind, limit in rollout.step_percent.items():
+        word, default = kind.lower().replace("_", "-"), rollout.default_step_percent[kind]
+        assert f"| `{word}` | {limit.minimum} to {limit.maximum} %, default {default} |" in OPERATIONS
+    assert f"for {rollout.default_bake_seconds} s, and for {rollout.shortest_bake_seconds} s at least" in OPERATIONS
+    assert f"stay for {rollout.default_termination_wait_seconds} s" in OPERATIONS
+    assert f"{alarms.server_error_percent:g} % of the requests" in OPERATIONS
+    assert f"took {alarms.model_latency_seconds:g} s or more" in OPERATIONS
+    assert f"ran for {alarms.idle_hours} hours" in OPERATIONS
+
+
+def test_every_code_of_an_operation_is_on_its_page() -> None:
+    ours = [code.value for code in SageMakerCode if "LF945" <= code.value <= "LF959"]
+    assert ours
+    assert [code for code in ours if code not in OPERATIONS] == []
+
+
+NOTEBOOK_PAGE = (ROOT / "docs" / "constructs" / "training-notebook.md").read_text(encoding="utf-8")
+TIMER = (ROOT / "lifecycle_scripts/notebook_instance/systemd/llm-fleet-auto-stop.timer").read_text(encoding="utf-8")
+
+
+def test_every_parameter_of_a_notebook_has_its_default_and_its_why():
+    section = NOTEBOOK_PAGE.split("## Parameters\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    told = {cells[0].strip("`"): cells[1:] for cells in rows[2:]}
+    parameters = inspect.signature(TrainingNotebook.__init__).parameters
+    assert set(told) == set(parameters) - {"self", "scope", "id"}
+    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+
+
+def test_its_figures_are_the_catalogs():
+    facts = notebook_facts()
+    assert f"{facts.additional_repositories_max + 1} at most" in NOTEBOOK_PAGE
+    assert [f"`{prefix}`" in NOTEBOOK_PAGE for prefix in facts.sdk_name_prefixes] == [True] * 3
+    assert facts.platforms["notebook-al2-v3"].ended in re.findall(r"\d{4}-\d\d-\d\d", NOTEBOOK_PAGE)
+    assert "every five minutes" in NOTEBOOK_PAGE
+    assert "OnUnitInactiveSec=5min" in TIMER
+
+
+STUDIO_PAGE = (ROOT / "docs/constructs/studio.md").read_text(encoding="utf-8")
+
+
+def parameters_told() -> dict[str, list[str]]:
+    section = STUDIO_PAGE.split("## Parameters\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return {cells[0].strip("`"): cells[1:] for cells in rows[2:]}
+
+
+def test_every_parameter_of_studio_has_its_default_and_its_why():
+    told, parameters = parameters_told(), inspect.signature(StudioDomain.__init__).parameters
+    assert list(told) == [name for name in parameters if name not in ("self", "scope", "id")]
+    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+
+
+def test_every_code_is_told():
+    codes = [code.value for code in SageMakerCode if code.name.startswith("STUDIO_")]
+    assert len(codes) == 10
+    assert set(codes) <= set(re.findall(r"LF\d{3,4}", STUDIO_PAGE))
+
+
+def test_numbers_are_those_of_the_catalog():
+    facts = studio_facts()
+    assert f"from {facts.uid.minimum} to {facts.uid.maximum}, groups from {facts.gid.minimum}" in STUDIO_PAGE
+    assert facts.addresses_per_user == 4
+    assert "Four for each user" in STUDIO_PAGE
