@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llm_fleet.accounting.accounting import Accounting as Accounting
-    from llm_fleet.accounting.accounting_database import AccountingDatabase as AccountingDatabase
     from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
     from llm_fleet.catalog.ec2_instances import Ec2InstanceType as Ec2InstanceType
     from llm_fleet.catalog.instances import InstanceType as InstanceType
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_setup import NeuronHost as NeuronHost
     from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
     from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
-    from llm_fleet.lifecycle.people import Directory as Directory
     from llm_fleet.monitoring.chat_channel import SlackChannel as SlackChannel
     from llm_fleet.monitoring.chat_channel import TeamsChannel as TeamsChannel
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
@@ -136,6 +134,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.parallelcluster_queue import Queue as Queue
     from llm_fleet.spec.parallelcluster_storage import SharedStorage as SharedStorage
     from llm_fleet.spec.people import ClusterUser as ClusterUser
+    from llm_fleet.spec.people import Directory as Directory
     from llm_fleet.spec.people import SlurmAccount as SlurmAccount
     from llm_fleet.spec.served_model import Model as Model
     from llm_fleet.spec.service import Alarms as Alarms
@@ -145,6 +144,9 @@ if TYPE_CHECKING:
     from llm_fleet.spec.service import Scaling as Scaling
     from llm_fleet.spec.service import ServiceSpec as ServiceSpec
     from llm_fleet.spec.service import SidecarImages as SidecarImages
+    from llm_fleet.spec.slurm_database import AccountingDatabase as AccountingDatabase
+    from llm_fleet.spec.slurm_database import DatabaseEngine as DatabaseEngine
+    from llm_fleet.spec.slurm_database import SlurmDatabaseSpec as SlurmDatabaseSpec
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
     from llm_fleet.spec.studio import StudioSpec as StudioSpec
@@ -191,7 +193,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "accounting.accounting": ("Accounting",),
-    "accounting.accounting_database": ("AccountingDatabase",),
     "accounting.slurm_database": ("SlurmDatabase",),
     "catalog.ec2_instances": ("Ec2InstanceType",),
     "catalog.instances": ("InstanceType",),
@@ -210,7 +211,6 @@ _HOMES = {
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
-    "lifecycle.people": ("Directory",),
     "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
     "monitoring.fleet_budget": ("FleetBudget",),
@@ -278,6 +278,7 @@ _HOMES = {
         "TrainingData",
         "TrainingPartition",
     ),
+    "spec.slurm_database": ("AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.lustre": (
         "DataRepository",
         "ExistingLustre",
@@ -296,7 +297,7 @@ _HOMES = {
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
     "spec.parallelcluster_storage": ("SharedStorage",),
-    "spec.people": ("ClusterUser", "SlurmAccount"),
+    "spec.people": ("ClusterUser", "Directory", "SlurmAccount"),
     "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
     "spec.smp": ("SmpConfiguration",),

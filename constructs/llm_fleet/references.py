@@ -12,7 +12,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from llm_fleet.spec.references import Key, LogGroup, SecurityGroup
+from llm_fleet.spec.references import Guard, Key, LogGroup, SecurityGroup, Subnet
 
 
 def key_of(scope: Construct, id: str, given: Key | None) -> kms.IKey | None:
@@ -27,6 +27,13 @@ def security_group_of(scope: Construct, id: str, given: SecurityGroup | None) ->
     return cast("ec2.ISecurityGroup | None", given)
 
 
+def guard_of(scope: Construct, id: str, given: Guard | None) -> ec2.IConnectable | None:
+    """Return what lets others in; a security group that is named by its id is imported as `id`."""
+    if isinstance(given, str):
+        return ec2.SecurityGroup.from_security_group_id(scope, id, given)
+    return cast("ec2.IConnectable | None", given)
+
+
 def log_group_of(scope: Construct, id: str, given: LogGroup | None) -> logs.ILogGroup | None:
     """Return the log group; one that is named is imported as `id`."""
     if isinstance(given, str):
@@ -39,9 +46,11 @@ def role_of(scope: Construct, id: str, arn: str | None) -> iam.IRole | None:
     return iam.Role.from_role_arn(scope, id, arn, mutable=False) if arn else None
 
 
-def subnet_of(scope: Construct, id: str, subnet_id: str) -> ec2.ISubnet:
-    """Return the subnet of that id, of which nothing else is known."""
-    subnet = ec2.Subnet.from_subnet_id(scope, id, subnet_id)
+def subnet_of(scope: Construct, id: str, given: Subnet) -> ec2.ISubnet:
+    """Return the subnet; one that is named by its id is imported as `id`, and nothing else is known of it."""
+    if not isinstance(given, str):
+        return cast("ec2.ISubnet", given)
+    subnet = ec2.Subnet.from_subnet_id(scope, id, given)
     cdk.Annotations.of(subnet).acknowledge_warning(
         "@aws-cdk/aws-ec2:noSubnetRouteTableId", "no route is added to it: its routes are its owner's"
     )

@@ -10,10 +10,10 @@ from constructs import Construct
 
 from llm_fleet.config.accounting import AccountingConfig
 from llm_fleet.config.parallelcluster import SlurmAccountingConfig
+from llm_fleet.spec.slurm_database import AccountingDatabase
 
 if TYPE_CHECKING:
     from llm_fleet.accounting.accounting import Accounting
-    from llm_fleet.accounting.accounting_database import AccountingDatabase
     from llm_fleet.accounting.slurm_database import SlurmDatabase
 
 _SECRET = "AccountingSecret"  # noqa: S105 - a construct's id
@@ -21,8 +21,8 @@ _Group = Callable[[str], ec2.ISecurityGroup]
 
 
 def hyperpod_accounting(
-    scope: Construct, config: AccountingConfig | None, *, database: "SlurmDatabase | None", group: _Group
-) -> "AccountingDatabase | None":
+    config: AccountingConfig | None, *, database: "SlurmDatabase | None", group: _Group
+) -> AccountingDatabase | None:
     """Return the database of a HyperPod cluster, `database` where it is the fleet's; `None` for the controller's.
 
     `group` returns the security group of an id, the same one for every cluster.
@@ -31,15 +31,8 @@ def hyperpod_accounting(
         return None
     if config.of_fleet:
         return _made(database).for_hyperpod()
-    from llm_fleet.accounting.accounting_database import AccountingDatabase
-
-    return AccountingDatabase(
-        endpoint=config.endpoint,
-        secret=secretsmanager.Secret.from_secret_complete_arn(scope, _SECRET, config.secret_arn),
-        port=config.port,
-        database_name=config.database_name,
-        connections=group(config.security_group_id) if config.security_group_id else None,
-    )
+    guard = config.connections
+    return config.narrowed(AccountingDatabase, connections=group(guard) if isinstance(guard, str) else guard)
 
 
 def parallelcluster_accounting(

@@ -1,16 +1,15 @@
 """The stack of a fleet's database for Slurm's accounting. It outlives the clusters, and the database outlives it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.network.network import Network
-from llm_fleet.references import key_of, subnet_of
+from llm_fleet.references import key_of
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.network_stack import network_for
@@ -27,7 +26,7 @@ class DatabaseStack(FleetStack):
         scope: Construct,
         id: str,
         *,
-        config: SlurmDatabaseConfig,
+        config: SlurmDatabaseSpec,
         network: Network | NetworkConfig,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
@@ -50,18 +49,15 @@ class DatabaseStack(FleetStack):
         here = network_for(self, network)
         if here is None:
             raise TypeError("a database stands in a network; the fleet file has been refused without one")
-        self.key = key_of(self, "Key", config.kms_key_arn) or FleetKey(
+        self.key = key_of(self, "Key", config.encryption_key) or FleetKey(
             self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
         )
         """Encrypts the database and its secrets."""
         self.database = SlurmDatabase(
             self,
             "Database",
+            config.model_copy(update={"encryption_key": self.key}),
             network=here,
-            subnets=[subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(config.subnets)] or None,
-            encryption_key=self.key,
-            require_tls=config.require_tls,
-            **asdict(config.settings),
         )
         """The database, for the clusters that use it."""
         cdk.CfnOutput(

@@ -18,8 +18,7 @@ from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.network_stack import network_for
-from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from
-from llm_fleet_stacks.people import directory_from
+from llm_fleet_stacks.node_setup import directory_from, downloads_from, neuron_from, s3_mounts_from
 from llm_fleet_stacks.storage_stack import StorageStack
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class HyperPodStack(FleetStack):
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
             lifecycle=lifecycle_scripts_from(self, config, own_bucket=storage.lifecycle_bucket.bucket),
             accounting_database=hyperpod_accounting(
-                self, config.accounting_database, database=database, group=storage.shared_security_group
+                config.accounting_database, database=database, group=storage.shared_security_group
             ),
             users=tuple(config.people.values()),
             slurm_accounts=tuple(config.slurm_accounts.values()),

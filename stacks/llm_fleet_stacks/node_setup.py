@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Mapping
 
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
+from llm_fleet.config.node_setup import FleetDirectory
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, S3Mount
+from llm_fleet.references import key_of
+from llm_fleet.spec.people import Directory
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, existing_bucket
 
 
@@ -42,3 +46,16 @@ def downloads_from(scope: Construct, config: DownloadsConfig | None) -> Download
         return Downloads.vendor(lock=config.lock_path)
     bucket = existing_bucket(scope, f"s3://{config.mirror_bucket}")
     return Downloads.mirror(bucket=bucket, prefix=config.mirror_prefix, lock=config.lock_path)
+
+
+def directory_from(scope: Construct, config: FleetDirectory | None) -> Directory | None:
+    """Return the directory that `config` describes, with its secret in the stack of `scope`; `None` for none."""
+    if config is None:
+        return None
+    secret = secretsmanager.Secret.from_secret_attributes(
+        scope,
+        "DirectorySecret",
+        secret_complete_arn=config.bind_secret_arn,
+        encryption_key=key_of(scope, "DirectorySecretKey", config.bind_secret_key),
+    )
+    return config.in_place.model_copy(update={"bind_secret": secret})

@@ -20,8 +20,7 @@ from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.network_stack import network_for
-from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from
-from llm_fleet_stacks.people import directory_from
+from llm_fleet_stacks.node_setup import directory_from, downloads_from, neuron_from, s3_mounts_from
 from llm_fleet_stacks.storage_stack import StorageStack
 
 

@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase
+from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase, SlurmDatabaseSpec
 from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.problem import FleetError
@@ -22,7 +22,7 @@ GUID = re.compile(r"\{'Fn::Select': \[0, \{'Fn::Split': \['-', .*'AWS::StackId'.
 
 @pytest.fixture
 def database(stack: cdk.Stack, network: FleetNetwork) -> SlurmDatabase:
-    return SlurmDatabase(stack, "Database", network=network, encryption_key=FleetKey(stack, "Key"))
+    return SlurmDatabase(stack, "Database", SlurmDatabaseSpec(encryption_key=FleetKey(stack, "Key")), network=network)
 
 
 def test_a_database(stack: cdk.Stack, database: SlurmDatabase) -> None:

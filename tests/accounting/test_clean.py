@@ -3,7 +3,7 @@
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet import FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase
+from llm_fleet import FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase, SlurmDatabaseSpec
 from tests.clean import Finder, every_checker
 
 
@@ -12,9 +12,11 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     """A database of each engine beside the network that it stands in."""
     key = FleetKey(stack, "Key")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
-    SlurmDatabase(stack, "Aurora", network=network, encryption_key=key)
-    SlurmDatabase(stack, "Mysql", network=network, encryption_key=key, engine="mysql")
-    SlurmDatabase(stack, "Mariadb", network=network, encryption_key=key, engine="mariadb", standby=True)
+    SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(encryption_key=key), network=network)
+    SlurmDatabase(stack, "Mysql", SlurmDatabaseSpec(encryption_key=key, engine="mysql"), network=network)
+    SlurmDatabase(
+        stack, "Mariadb", SlurmDatabaseSpec(encryption_key=key, engine="mariadb", standby=True), network=network
+    )
     return stack
 
 

@@ -9,7 +9,7 @@ from aws_cdk.assertions import Template
 from llm_fleet.accounting.database_server import database_parameters
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.rules.slurm_database import SlurmDatabaseSettings
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "constructs" / "accounting.md"
@@ -51,7 +51,7 @@ def test_the_fleet_file_is_good():
 
 def test_every_property_and_parameter_is_explained():
     page = PAGE.read_text()
-    assert [name for name in SlurmDatabaseSettings.__dataclass_fields__ if f"`{name}`" not in page] == []
-    parameters = set(database_parameters(SlurmDatabaseSettings(), require_tls=True))
+    assert [name for name in SlurmDatabaseSpec.model_fields if f"`{name}`" not in page] == []
+    parameters = set(database_parameters(SlurmDatabaseSpec()))
     audit = {"server_audit_logging", "server_audit_events"}  # told as sign-ins that go to CloudWatch
     assert [name for name in parameters - audit if f"`{name}`" not in page] == []

@@ -5,7 +5,7 @@ import os
 import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetNetwork, SlurmDatabase
+from llm_fleet import FleetNetwork, SlurmDatabase, SlurmDatabaseSpec
 from tools.synth_environment import ROOT
 
 GOLDEN = ROOT / "tests" / "accounting" / "golden" / "logical-ids.txt"
@@ -13,8 +13,8 @@ GOLDEN = ROOT / "tests" / "accounting" / "golden" / "logical-ids.txt"
 
 def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
     own = cdk.Stack(app, "Accounting", env=cdk.Environment(account=stack.account, region=stack.region))
-    SlurmDatabase(own, "Aurora", network=network, standby=True)
-    SlurmDatabase(own, "Mysql", network=network, engine="mysql")
+    SlurmDatabase(own, "Aurora", SlurmDatabaseSpec(standby=True), network=network)
+    SlurmDatabase(own, "Mysql", SlurmDatabaseSpec(engine="mysql"), network=network)
     listed = "".join(
         f"{name} {resource['Type']}\n"
         for made in (own, stack)

@@ -10,7 +10,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
-from llm_fleet import EfaSecurityGroup, ExistingNetworkSpec, FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase
+from llm_fleet import (
+    EfaSecurityGroup,
+    ExistingNetworkSpec,
+    FleetKey,
+    FleetNetwork,
+    NetworkSpec,
+    SlurmDatabase,
+    SlurmDatabaseSpec,
+)
 from llm_fleet.rules.problem import FleetError
 from tests.accounting.conftest import Find
 
@@ -83,7 +91,7 @@ def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: FleetNetwork, find:
 
 
 def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
-    database = SlurmDatabase(stack, "Database", network=network, port=3307)
+    database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(port=3307), network=network)
     database.connections.allow_default_port_from(network.security_group)
     group = stack.resolve(database.security_group.security_group_id)
     found = [rule["Properties"] for rule in find("AWS::EC2::SecurityGroupIngress").values()]
@@ -124,7 +132,7 @@ STANDING = (
 def test_it_is_retained_with_all_that_it_stands_on(
     stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str
 ) -> None:
-    database = SlurmDatabase(stack, "Database", network=network, engine=engine)
+    database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=network)
     kept = find(*STANDING, "AWS::EC2::SecurityGroup", "AWS::EC2::Subnet")
     own = stack.resolve(database.security_group.security_group_id)["Fn::GetAtt"][0]
     policies = {name: (found.get("DeletionPolicy"), found.get("UpdateReplacePolicy")) for name, found in kept.items()}
@@ -147,7 +155,7 @@ def test_of_one_with_a_last_snapshot_only_the_data_is_kept(
     stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str
 ) -> None:
     database = SlurmDatabase(
-        stack, "Database", network=network, engine=engine, removal_policy=cdk.RemovalPolicy.SNAPSHOT
+        stack, "Database", SlurmDatabaseSpec(engine=engine), network=network, removal_policy=cdk.RemovalPolicy.SNAPSHOT
     )
     policies = {name: found.get("DeletionPolicy") for name, found in find(*STANDING[:-1]).items()}
     assert policies.pop(stack.get_logical_id(database.resource)) == "Snapshot"
@@ -155,8 +163,8 @@ def test_of_one_with_a_last_snapshot_only_the_data_is_kept(
 
 
 def test_a_standby(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
-    SlurmDatabase(stack, "Aurora", network=network, standby=True)
-    SlurmDatabase(stack, "Mysql", network=network, engine="mysql", standby=True)
+    SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(standby=True), network=network)
+    SlurmDatabase(stack, "Mysql", SlurmDatabaseSpec(engine="mysql", standby=True), network=network)
     servers = find("AWS::RDS::DBInstance")
     assert sum(name.startswith("Aurora") for name in servers) == 2
     assert [found["Properties"].get("MultiAZ") for name, found in servers.items() if name.startswith("Mysql")] == [True]
@@ -164,7 +172,9 @@ def test_a_standby(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
 
 @pytest.mark.parametrize(("engine", "family"), [("mysql", "mysql8.4"), ("mariadb", "mariadb11.4")])
 def test_an_rds_instance(stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str, family: str) -> None:
-    database = SlurmDatabase(stack, "Database", network=network, engine=engine, encryption_key=FleetKey(stack, "Key"))
+    database = SlurmDatabase(
+        stack, "Database", SlurmDatabaseSpec(engine=engine, encryption_key=FleetKey(stack, "Key")), network=network
+    )
     instance = only(find("AWS::RDS::DBInstance"))["Properties"]
     assert (instance["Engine"], instance["DBInstanceClass"]) == (engine, "db.t4g.medium")
     assert (instance["AllocatedStorage"], instance["MaxAllocatedStorage"], instance["StorageType"]) == (
@@ -181,21 +191,23 @@ def test_an_rds_instance(stack: cdk.Stack, network: FleetNetwork, find: Find, en
 
 def test_one_key_encrypts_storage_and_secrets(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
     key = FleetKey(stack, "Key")
-    SlurmDatabase(stack, "Database", network=network, encryption_key=key)
+    SlurmDatabase(stack, "Database", SlurmDatabaseSpec(encryption_key=key), network=network)
     arn = stack.resolve(key.key_arn)
     found = find("AWS::RDS::DBCluster", "AWS::SecretsManager::Secret").values()
     assert [one["Properties"]["KmsKeyId"] for one in found] == [arn] * 3
 
 
 def test_clients_without_tls_may_be_let_in(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
-    SlurmDatabase(stack, "Database", network=network, require_tls=False)
+    SlurmDatabase(stack, "Database", SlurmDatabaseSpec(require_tls=False), network=network)
     group = only(find("AWS::RDS::DBClusterParameterGroup"))["Properties"]
     assert group["Parameters"]["require_secure_transport"] == "OFF"
 
 
 def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork) -> None:
     with pytest.raises(FleetError) as error:
-        SlurmDatabase(stack, "Database", network=network, min_capacity=0.1, user_name="rdsadmin", storage_gib=5)
+        SlurmDatabase(
+            stack, "Database", SlurmDatabaseSpec(min_capacity=0.1, user_name="rdsadmin", storage_gib=5), network=network
+        )
     assert {problem.path[0] for problem in error.value.problems} == {"min_capacity", "user_name", "storage_gib"}
     assert stack.node.try_find_child("Database") is None
     assert network.node.try_find_child("Database") is None
@@ -209,7 +221,7 @@ def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack
         SlurmDatabase(stack, "Database", network=network)
     assert [problem.code.value for problem in error.value.problems] == ["LF699"]
     subnets = [ec2.Subnet.from_subnet_id(stack, f"S{n}", id) for n, id in enumerate((ONE, TWO))]
-    SlurmDatabase(stack, "Database", network=network, subnets=subnets)
+    SlurmDatabase(stack, "Database", SlurmDatabaseSpec(subnets=subnets), network=network)
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
@@ -236,7 +248,7 @@ def test_who_may_read_the_secret(stack: cdk.Stack, network: FleetNetwork, find: 
     ("engine", "dimension"), [("aurora-mysql", "DBClusterIdentifier"), ("mysql", "DBInstanceIdentifier")]
 )
 def test_metrics(stack: cdk.Stack, network: FleetNetwork, engine: str, dimension: str) -> None:
-    database = SlurmDatabase(stack, "Database", network=network, engine=engine)
+    database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=network)
     metric = database.metric_connections()
     assert (metric.namespace, metric.metric_name, metric.statistic) == ("AWS/RDS", "DatabaseConnections", "Maximum")
     assert metric.dimensions is not None

@@ -5,9 +5,8 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet import FleetNetwork, NetworkSpec, SlurmDatabase
+from llm_fleet import FleetNetwork, NetworkSpec, SlurmDatabase, SlurmDatabaseSpec
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.rules.problem import FleetError
 
 FLEET = "fleet: records\nregion: us-west-2\nnetwork: {{az: usw2-az4}}\nstorage: {{slurm_database: {{{}}}}}\n"
@@ -31,13 +30,6 @@ def test_both_refuse_the_same(stack: cdk.Stack, written: str, arguments: dict[st
         parse_fleet(FLEET.format(written))
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     with pytest.raises(FleetError) as by_construct:
-        SlurmDatabase(stack, "Database", network=network, **arguments)
-    of_construct = {(p.code, SlurmDatabaseConfig.key_of(str(p.path[0]))) for p in by_construct.value.problems}
+        SlurmDatabase(stack, "Database", SlurmDatabaseSpec(**arguments), network=network)
+    of_construct = {(p.code, SlurmDatabaseSpec.key_of(str(p.path[0]))) for p in by_construct.value.problems}
     assert {(p.code, p.path[-1]) for p in by_file.value.problems} == of_construct
-
-
-def test_both_have_the_same_defaults(stack: cdk.Stack) -> None:
-    database = parse_fleet(FLEET.format("")).storage.slurm_database
-    assert database is not None
-    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
-    assert SlurmDatabase(stack, "Database", network=network).settings == database.settings

@@ -8,7 +8,7 @@ from aws_cdk import aws_rds as rds
 from botocore.session import get_session
 
 from llm_fleet.catalog.slurm import slurm_database_facts
-from llm_fleet.rules.slurm_database import DatabaseEngine
+from llm_fleet.spec.slurm_database import DatabaseEngine
 from tools.synth_environment import ROOT
 
 FACTS = slurm_database_facts()

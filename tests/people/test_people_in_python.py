@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import jsii
 import pytest
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -33,7 +34,6 @@ from llm_fleet import (
 )
 from llm_fleet.lifecycle.node_manifest import NodeGroup, render
 from llm_fleet.lifecycle.people import render_people
-from llm_fleet.rules.people.kinds import check_directory_kinds
 from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
@@ -66,6 +66,15 @@ class Made:
     ada: iam.Role
     document: SessionDocument
     template: Mapping[str, Any]
+
+
+@jsii.implements(cdk.IAnyProducer)
+class _Later:
+    def produce(self) -> Any:
+        return {"node": 16}
+
+
+PRODUCER = _Later()
 
 
 def directory(scope: cdk.Stack, **changed: Any) -> Directory:
@@ -274,8 +283,9 @@ def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
             word == "True" and name in ("start_tls", "map_ids", "sssd_on_image")
         )
         if not (fits or (name in ("uris", "sudo_groups") and word == "('a',)")):
-            problems = check_directory_kinds(directory(cdk.Stack(), **{name: given}), Directory)
-            assert [problem.where for problem in problems] == [f"directory.{name}"]
+            with pytest.raises(FleetError, match="LF11") as error:
+                directory(cdk.Stack(), **{name: given})
+            assert error.value.problems[0].path[0] == name
     for name in ("log_group", "log_bucket", "log_prefix", "key", "max_minutes"):
         if (name, word) not in (("log_prefix", "'x'"), ("max_minutes", "5")):
             with pytest.raises(FleetError, match="LF1220"):
@@ -292,10 +302,10 @@ def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
             grants.session_as(arguments[0], arguments[1], document=arguments[2])
 
 
-def test_a_password_in_place_of_its_secret_is_not_repeated(made: Made) -> None:
+def test_a_password_in_place_of_its_secret_is_not_repeated() -> None:
     told: Any = "hunter2"
-    with pytest.raises(FleetError, match="never the password itself") as error:
-        hyperpod(made.stack, "Told", made.network, directory=directory(cdk.Stack(), bind_secret=told))
+    with pytest.raises(FleetError, match="LF116") as error:
+        directory(cdk.Stack(), bind_secret=told)
     assert "hunter2" not in str(error.value)
 
 
@@ -307,6 +317,33 @@ def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
         return [problem.code.value for problem in check_slurm_accounts([account], [], has_accounting=True)]
 
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
+
+
+def test_resources_that_only_the_deployment_knows_are_refused() -> None:
+    later: Any = cdk.Lazy.any(PRODUCER)
+    (problem,) = check_slurm_accounts([SlurmAccount(name="research", grp_tres=later)], [], has_accounting=True)
+    assert (problem.code.value, problem.path) == ("LF1208", ("slurm_accounts", 0, "grp_tres"))
+
+
+@pytest.mark.parametrize("given", [True, 2001.0, "2001", b"x", [2001], {"a": 1}])
+def test_no_rule_meets_a_user_or_an_account_of_another_kind(given: Any) -> None:
+    ada: dict[str, Any] = {"name": "ada", "uid": 2001}
+    bare: Any = "ssh-ed25519 AAAA"
+    research: dict[str, Any] = {"name": "research"}
+    for name in ("uid", "gid"):
+        with pytest.raises(FleetError, match="LF113"):
+            ClusterUser(**ada | {name: given})
+    for name in ("fairshare", "grp_jobs", "max_wall_minutes"):
+        with pytest.raises(FleetError, match="LF113"):
+            SlurmAccount(**research | {name: given})
+    for name in ("grp_tres", "max_tres_per_job"):
+        wrong: list[Any] = [given, {1: 1}, {"node": "many"}, {"node": True}]
+        for resources in wrong:
+            if resources != {"a": 1}:
+                with pytest.raises(FleetError, match="LF113"):
+                    SlurmAccount(**research | {name: resources})
+    with pytest.raises(FleetError, match="LF113"):
+        ClusterUser(**ada, ssh_public_keys=bare)
 
 
 def test_an_account_below_one_that_is_a_token_is_written_all_the_same() -> None:

@@ -1,15 +1,20 @@
 """What RDS would refuse of a database, and what it takes."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.slurm_database import DatabaseEngine, SlurmDatabaseSettings, check_slurm_database, check_subnets
+from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
+from llm_fleet.spec.slurm_database import DatabaseEngine, SlurmDatabaseSpec
 
-AURORA = SlurmDatabaseSettings()
-MARIADB = SlurmDatabaseSettings(engine=DatabaseEngine.MARIADB)
+
+def replace(spec: SlurmDatabaseSpec, **changes: Any) -> SlurmDatabaseSpec:
+    return SlurmDatabaseSpec(**{**{name: getattr(spec, name) for name in spec.model_fields_set}, **changes})
+
+
+AURORA = SlurmDatabaseSpec()
+MARIADB = SlurmDatabaseSpec(engine=DatabaseEngine.MARIADB)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +22,7 @@ MARIADB = SlurmDatabaseSettings(engine=DatabaseEngine.MARIADB)
     [
         AURORA,
         MARIADB,
-        SlurmDatabaseSettings(engine="mysql", instance_class="db.m7g.large", storage_gib=100, backup_retention_days=0),
+        SlurmDatabaseSpec(engine="mysql", instance_class="db.m7g.large", storage_gib=100, backup_retention_days=0),
         replace(AURORA, min_capacity=0, max_capacity=1),
         replace(AURORA, min_capacity=8.5, max_capacity=256),
         replace(AURORA, min_capacity=16),
@@ -27,7 +32,7 @@ MARIADB = SlurmDatabaseSettings(engine=DatabaseEngine.MARIADB)
         replace(AURORA, user_name="${Token[TOKEN.3]}", engine_version="${Token[TOKEN.4]}", parameter_group_family="x"),
     ],
 )
-def test_good_ones(settings: SlurmDatabaseSettings) -> None:
+def test_good_ones(settings: SlurmDatabaseSpec) -> None:
     assert check_slurm_database(settings) == []
 
 
@@ -58,7 +63,7 @@ def test_good_ones(settings: SlurmDatabaseSettings) -> None:
         (replace(AURORA, maintenance_window="7:03:00"), Code.DATABASE_SETTING, "maintenance_window"),
     ],
 )
-def test_bad_ones(settings: SlurmDatabaseSettings, code: Code, path: str) -> None:
+def test_bad_ones(settings: SlurmDatabaseSpec, code: Code, path: str) -> None:
     (problem,) = check_slurm_database(settings)
     assert (problem.code, problem.path) == (code, (path,))
     assert problem.value == getattr(settings, path)

@@ -18,7 +18,7 @@ ONLY_CHOOSES = {"kind"}
 # What the command runs, and no stack is made of.
 ONLY_RUN = {"jobs"}
 # What a rule compares with the place of a group, and no API takes.
-ONLY_CHECKED = {"training_plan_availability_zone_id"}
+ONLY_CHECKED = {"training_plan_availability_zone_id", "sssd_on_image"}
 
 
 def name_of(model: type[FleetModel]) -> str:
@@ -51,6 +51,7 @@ SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
 # Constructs take a description as it is.
 CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/sagemaker/*.py",
+    "constructs/llm_fleet/accounting/*.py",
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/lifecycle/*.py",
     "constructs/llm_fleet/network/*.py",

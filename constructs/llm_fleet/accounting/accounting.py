@@ -9,12 +9,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase, ReachableSlurmDatabase, let_in
+from llm_fleet.accounting.accounting_database import ReachableSlurmDatabase, let_in
 from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.accounting import check_has_credentials_secret, check_has_password_secret
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.spec.slurm_database import AccountingDatabase
 
 
 def for_hyperpod(database: ReachableSlurmDatabase, *, database_name: str | None) -> AccountingDatabase:

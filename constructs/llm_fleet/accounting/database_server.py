@@ -14,12 +14,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.accounting import SCHEMA_PREFIX
-from llm_fleet.rules.slurm_database import SlurmDatabaseSettings
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
+from llm_fleet.spec.spec import in_request
 
 _PORT = (
     "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
@@ -71,8 +71,8 @@ def explain_instance(instance: rds.CfnDBInstance) -> None:
         )
 
 
-def database_parameters(settings: SlurmDatabaseSettings, *, require_tls: bool) -> dict[str, str]:
-    """Return the server parameters of `settings`.
+def database_parameters(spec: SlurmDatabaseSpec) -> dict[str, str]:
+    """Return the server parameters of `spec`.
 
     The lock wait is Slurm's own demand: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
     lose records. The buffer pool is RDS's default, most of the memory, and on Aurora Serverless v2 it follows the
@@ -83,17 +83,17 @@ def database_parameters(settings: SlurmDatabaseSettings, *, require_tls: bool) -
     parameters = {
         "innodb_lock_wait_timeout": str(facts.lock_wait_seconds),
         "max_allowed_packet": str(facts.max_allowed_packet_bytes),
-        "require_secure_transport": _switch(settings, on=require_tls),
+        "require_secure_transport": _switch(spec, on=spec.require_tls),
         "slow_query_log": "1",
     }
-    if settings.serverless:
+    if spec.serverless:
         # Who signed in; statements would hold names of jobs and people.
         return parameters | {"server_audit_logging": "1", "server_audit_events": "CONNECT"}
     return parameters | {"log_output": "FILE"}  # only files reach CloudWatch
 
 
-def _switch(settings: SlurmDatabaseSettings, *, on: bool) -> str:
-    if settings.serverless:
+def _switch(spec: SlurmDatabaseSpec, *, on: bool) -> str:
+    if spec.serverless:
         return "ON" if on else "OFF"
     return "1" if on else "0"
 
@@ -102,7 +102,7 @@ def _switch(settings: SlurmDatabaseSettings, *, on: bool) -> str:
 class ServerOptions:
     """A checked database, and what stands around it."""
 
-    settings: SlurmDatabaseSettings
+    spec: SlurmDatabaseSpec
     description: str
     parameters: Mapping[str, str]
     subnet_group_name: str
@@ -134,41 +134,37 @@ _GROWTH = 5
 
 def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
     """Make the instance in `scope`."""
-    settings = options.settings
+    spec = options.spec
     parameters = rds.CfnDBParameterGroup(
         scope,
         "Parameters",
         description=options.description,
-        family=settings.effective_family,
+        family=spec.effective_family,
         parameters=options.parameters,
     )
-    storage = settings.storage_gib or _STORAGE_GIB
+    storage = spec.storage_gib or _STORAGE_GIB
     instance = rds.CfnDBInstance(
         scope,
         "Resource",
-        engine=settings.engine,
-        engine_version=settings.effective_version,
-        db_instance_class=settings.instance_class or _CLASS,
+        **in_request(spec),
+        engine_version=spec.effective_version,
+        db_instance_class=spec.instance_class or _CLASS,
         allocated_storage=str(storage),
         max_allocated_storage=storage * _GROWTH,
         storage_type="gp3",
-        multi_az=settings.standby,
+        multi_az=spec.standby,
         db_parameter_group_name=parameters.ref,
         db_subnet_group_name=options.subnet_group_name,
         vpc_security_groups=[options.security_group_id],
-        port=str(settings.port),
-        master_username=settings.user_name,
+        port=str(spec.port),
         master_user_password=options.master_password,
         storage_encrypted=True,
         kms_key_id=options.key_arn,
-        backup_retention_period=settings.backup_retention_days,
-        preferred_backup_window=settings.backup_window,
-        preferred_maintenance_window=settings.maintenance_window,
         copy_tags_to_snapshot=True,
         auto_minor_version_upgrade=True,
         publicly_accessible=False,
         deletion_protection=options.deletion_protection,
-        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
+        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[spec.engine].logs),
     )
     explain_instance(instance)
     instance.apply_removal_policy(options.removal_policy)
@@ -186,37 +182,33 @@ _SERVERLESS = "db.serverless"
 
 def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
     """Make the cluster and its servers in `scope`."""
-    settings = options.settings
+    spec = options.spec
     parameters = rds.CfnDBClusterParameterGroup(
         scope,
         "Parameters",
         description=options.description,
-        family=settings.effective_family,
+        family=spec.effective_family,
         parameters=options.parameters,
     )
-    least, most = settings.effective_capacity
+    least, most = spec.effective_capacity
     cluster = rds.CfnDBCluster(
         scope,
         "Resource",
-        engine=settings.engine,
-        engine_version=settings.effective_version,
+        **in_request(spec),
+        engine_version=spec.effective_version,
         db_cluster_parameter_group_name=parameters.ref,
         db_subnet_group_name=options.subnet_group_name,
         vpc_security_group_ids=[options.security_group_id],
-        port=settings.port,
-        master_username=settings.user_name,
+        port=spec.port,
         master_user_password=options.master_password,
         serverless_v2_scaling_configuration=rds.CfnDBCluster.ServerlessV2ScalingConfigurationProperty(
             min_capacity=least, max_capacity=most
         ),
         storage_encrypted=True,
         kms_key_id=options.key_arn,
-        backup_retention_period=settings.backup_retention_days,
-        preferred_backup_window=settings.backup_window,
-        preferred_maintenance_window=settings.maintenance_window,
         copy_tags_to_snapshot=True,
         deletion_protection=options.deletion_protection,
-        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
+        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[spec.engine].logs),
     )
     servers = [
         rds.CfnDBInstance(
@@ -224,13 +216,13 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
             "Writer" if index == 0 else "Standby",
             db_cluster_identifier=cluster.ref,
             db_instance_class=_SERVERLESS,
-            engine=settings.engine,
+            engine=spec.engine,
             auto_minor_version_upgrade=True,
-            preferred_maintenance_window=settings.maintenance_window,
+            preferred_maintenance_window=spec.maintenance_window,
             publicly_accessible=False,
             promotion_tier=index,
         )
-        for index in range(2 if settings.standby else 1)
+        for index in range(2 if spec.standby else 1)
     ]
     explain_cluster(cluster, servers)
     _keep(options.removal_policy, parameters, cluster, servers)
@@ -271,7 +263,7 @@ def schema_of(scope: Construct, database: AccountingDatabase) -> str:
 def parallelcluster_schema(scope: Construct, cluster_name: str) -> str:
     """Return a schema for the ParallelCluster of that name, the one with the hash, made in the stack of `scope`.
 
-    A cluster whose immutable settings change has another name, and one whose stack is made anew another GUID. Only
+    A cluster whose immutable spec change has another name, and one whose stack is made anew another GUID. Only
     one that is taken out of its stack and put back unchanged meets its own records.
     """
     name = scope.node.addr[-_ADDRESS:] if is_unresolved(cluster_name) else cluster_name.lower()

@@ -7,24 +7,21 @@ import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
 from llm_fleet.accounting.accounting import for_hyperpod
-from llm_fleet.accounting.accounting_database import AccountingDatabase, DatabasePlace, DatabaseSecrets
+from llm_fleet.accounting.accounting_database import DatabasePlace, DatabaseSecrets
 from llm_fleet.accounting.database_server import ServerOptions, aurora, database_parameters, rds_instance
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.held import hold
 from llm_fleet.network.network import Network
+from llm_fleet.references import key_of, subnet_of
+from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.slurm_database import (
-    DatabaseEngine,
-    SlurmDatabaseSettings,
-    check_slurm_database,
-    check_subnets,
-)
+from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
+from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
 
 
 class ImportedSlurmDatabase:
@@ -72,75 +69,44 @@ class SlurmDatabase(Construct):
         self,
         scope: Construct,
         id: str,
+        spec: SlurmDatabaseSpec | None = None,
         *,
         network: Network,
-        subnets: Sequence[ec2.ISubnet] | None = None,
-        engine: str = DatabaseEngine.AURORA_MYSQL,
-        engine_version: str | None = None,
-        parameter_group_family: str | None = None,
-        min_capacity: float | None = None,
-        max_capacity: float | None = None,
-        instance_class: str | None = None,
-        storage_gib: int | None = None,
-        standby: bool = False,
-        user_name: str = "slurm",
-        port: int | None = None,
-        require_tls: bool = True,
-        backup_retention_days: int = 14,
-        backup_window: str | None = None,
-        maintenance_window: str | None = None,
-        encryption_key: kms.IKey | None = None,
         deletion_protection: bool | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a database, or raise `FleetError` with all that RDS would refuse (LF691, LF697 to LF699).
 
-        Engine, capacity and the rest are as `SlurmDatabaseSettings` documents them, with its defaults.
-
-        - `subnets`: in two AZs or more. Default: subnets of the network's own for databases.
-        - `require_tls`: refuse clients that do not encrypt. Default: they are refused, as in AWS's own template for
-          ParallelCluster. Whether HyperPod's slurmdbd encrypts is nowhere documented:
-          assumption: hyperpod-slurmdbd-connects-with-tls
-        - `encryption_key`: of storage and secrets. Default: the keys `aws/rds` and `aws/secretsmanager`.
-        - `deletion_protection`: default, as long as it is retained.
+        `spec`: what it is. Default: `SlurmDatabaseSpec()`. `deletion_protection`: default, as long as it is retained.
         """
-        settings = SlurmDatabaseSettings(
-            engine=engine,
-            engine_version=engine_version,
-            parameter_group_family=parameter_group_family,
-            min_capacity=min_capacity,
-            max_capacity=max_capacity,
-            instance_class=instance_class,
-            storage_gib=storage_gib,
-            standby=standby,
-            user_name=user_name,
-            port=slurm_database_facts().port if port is None else port,
-            backup_retention_days=backup_retention_days,
-            backup_window=backup_window,
-            maintenance_window=maintenance_window,
-        )
-        problems = check_slurm_database(settings)
-        chosen = list(subnets) if subnets is not None else [] if problems else network.database_subnets()
-        if subnets is not None or not problems:
-            problems += check_subnets(len(chosen), remedy="name subnets in two AZs as `subnets`")
-        raise_problems(problems, subject=f"{scope.node.path}/{id}")
+        path = f"{scope.node.path}/{id}"
+        spec = SlurmDatabaseSpec() if spec is None else spec
+        raise_problems(check_is_spec(spec, SlurmDatabaseSpec, "spec"), subject=path)
+        problems = check_slurm_database(spec)
+        # Its subnets come last: a network makes some when it is asked for them.
+        named, lent = len(spec.subnets), [] if problems or spec.subnets else network.database_subnets()
+        if spec.subnets or not problems:
+            problems += check_subnets(named or len(lent), remedy="name subnets in two AZs as `subnets`")
+        raise_problems(problems, subject=path)
         super().__init__(scope, id)
-        self.settings = settings
+        self.spec = spec
         """What was asked for."""
+        chosen = lent or [subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(spec.subnets)]
+        encryption_key = key_of(self, "Key", spec.encryption_key)
         snapshot = removal_policy == cdk.RemovalPolicy.SNAPSHOT
         beside = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
         place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=beside)
         self._secrets = DatabaseSecrets(
-            self, "Secrets", user_name=user_name, encryption_key=encryption_key, removal_policy=beside
+            self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=beside
         )
         retained = beside != cdk.RemovalPolicy.DESTROY
-        make = aurora if settings.serverless else rds_instance
+        make = aurora if spec.serverless else rds_instance
         self._server = make(
             self,
             ServerOptions(
-                settings=settings,
+                spec=spec,
                 description=f"slurmdbd: {self.node.path}",
-                parameters=database_parameters(settings, require_tls=require_tls),
+                parameters=database_parameters(spec),
                 subnet_group_name=place.subnet_group.ref,
                 security_group_id=place.security_group.security_group_id,
                 master_password=self._secrets.master_password,
@@ -154,7 +120,7 @@ class SlurmDatabase(Construct):
         hold(self.resource)
         self._security_group = place.security_group
         self._connections = ec2.Connections(
-            security_groups=[place.security_group], default_port=ec2.Port.tcp(settings.port)
+            security_groups=[place.security_group], default_port=ec2.Port.tcp(spec.port)
         )
 
     @staticmethod
@@ -193,12 +159,12 @@ class SlurmDatabase(Construct):
     @property
     def port(self) -> int:
         """TCP port."""
-        return self.settings.port
+        return self.spec.port
 
     @property
     def user_name(self) -> str:
         """Who slurmdbd signs in as."""
-        return self.settings.user_name
+        return self.spec.user_name
 
     @property
     def password_secret(self) -> secretsmanager.ISecret:

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.values import SecretArn, SecurityGroupId, wrong_value
+from llm_fleet.spec.slurm_database import AccountingDatabase
+from llm_fleet.spec.values import wrong_value
 
 LOCAL_ACCOUNTING = "local"
 """What a user writes for the HyperPod controller's own database; `in_long_form` reads it as nothing."""
@@ -38,25 +39,11 @@ def read_word(written: Any, fleets_own: FleetModel) -> Any:
     )
 
 
-class AccountingConfig(FleetModel):
+class AccountingConfig(AccountingDatabase):
     """A MySQL-compatible database for slurmdbd. It needs Continuous provisioning and can never be taken away again."""
 
     of_fleet: ClassVar[bool] = False
     """Whether it is the fleet's own."""
-
-    endpoint: str = Field(examples=["slurm.cluster-abc.us-west-2.rds.amazonaws.com"])
-    """Host name of the database."""
-    secret_arn: SecretArn = Field(
-        alias="secret", examples=["arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"]
-    )
-    """ARN of the Secrets Manager secret with its user and password."""
-    port: int | None = None
-    """Default: 3306."""
-    database_name: str | None = Field(default=None, alias="database")
-    """The schema. Default: one named after the cluster's id, which keeps two clusters apart."""
-    security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
-    """What guards the database; the nodes are let in. Leave it out where the rule exists, because EC2 refuses a rule
-    twice. Default: you have let them in yourself."""
 
 
 class FleetAccounting(AccountingConfig):
@@ -67,7 +54,7 @@ class FleetAccounting(AccountingConfig):
     @classmethod
     def read(cls, written: Any) -> Any:
         """Return the fleet's own database for its word, and anything else as it is."""
-        return read_word(written, cls.model_construct(endpoint=MADE_BY_THE_FLEET, secret_arn=MADE_SECRET_ARN))
+        return read_word(written, cls.model_construct(endpoint=MADE_BY_THE_FLEET, secret=MADE_SECRET_ARN))
 
 
 AnyAccounting = Annotated[AccountingConfig, BeforeValidator(FleetAccounting.read)]

@@ -3,20 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.check_parallelcluster import FSX, HOME
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import FleetLustre, FleetOpenZfs
 from llm_fleet.rules.buckets import check_bucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.data_repositories import check_data_repositories
-from llm_fleet.rules.file_systems import check_mount_source
+from llm_fleet.rules.file_systems import check_has_network, check_mount_source
 from llm_fleet.rules.lustre import check_lustre
+from llm_fleet.rules.network_layout import database_slots
 from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
 
 
 def check_storage(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with file systems and buckets, by attribute names."""
+    """Return what is wrong with file systems, buckets and the database for accounting, by attribute names."""
     storage = fleet.storage
     if storage.fsx is not None:
         yield from (problem.under("storage", "fsx") for problem in _check_fsx(storage.fsx))
@@ -25,6 +29,7 @@ def check_storage(fleet: Fleet) -> Iterator[Problem]:
         yield from (problem.under("storage", "home", "volumes") for problem in _check_volumes(fleet, storage.home))
     for name, bucket in storage.buckets.items():
         yield from (p.under("storage", "buckets", name) for p in check_bucket(bucket))
+    yield from _check_database(fleet)
 
 
 def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
@@ -91,3 +96,43 @@ def _nobody_mounts(home: FleetOpenZfs) -> Problem:
         remedy="use a directory of `home` or of `fsx` instead, and remove `volumes`",
         value=", ".join(home.volumes),
     )
+
+
+def _check_database(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the database, by attribute names, and with clusters that name one that is not there."""
+    database = fleet.storage.slurm_database
+    if database is None:
+        yield from _check_users(fleet)
+        return
+    found = (*check_slurm_database(database), *_check_database_place(fleet.network, len(database.subnets)))
+    yield from (problem.under("storage", FLEET_DATABASE) for problem in found)
+
+
+def _check_database_place(network: NetworkConfig | None, told: int) -> list[Problem]:
+    if network is None:
+        remedy = "say where the fleet stands, e.g. `network: {az: usw2-az4}`"
+        return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
+    if told:
+        return check_subnets(told, remedy="name another one, in another AZ")
+    zones = len(network.zones)
+    if network.vpc is not None:
+        return check_subnets(zones, remedy="name two as `subnets`: the existing network has told of one AZ only")
+    # A network that is made has room for two of its own, unless it has nearly all AZs that there can be.
+    remedy = "name two of your own as `subnets`: the network's AZs take all its room"
+    return check_subnets(2 if zones <= database_slots()[0] else 0, remedy=remedy)
+
+
+def _check_users(fleet: Fleet) -> Iterator[Problem]:
+    named = [
+        *(("accounting_database", name, own.accounting_database) for name, own in fleet.hyperpod_clusters.items()),
+        *(("accounting", name, own.accounting) for name, own in fleet.parallelclusters.items()),
+    ]
+    for attribute, name, accounting in named:
+        if accounting is not None and accounting.of_fleet:
+            yield Problem(
+                code=Code.UNKNOWN_REFERENCE,
+                path=("clusters", name, attribute),
+                value=FLEET_DATABASE,
+                message=f"there is no `{FLEET_DATABASE}` under `storage`",
+                remedy=f"add `{FLEET_DATABASE}: {{}}` there",
+            )

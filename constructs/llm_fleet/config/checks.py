@@ -7,11 +7,10 @@ from llm_fleet.config.check_cluster_config import check_cluster_config
 from llm_fleet.config.check_names import check_fleet_name
 from llm_fleet.config.check_network import check_network_config, check_places, check_zones_exist
 from llm_fleet.config.check_parallelcluster import check_parallelclusters
-from llm_fleet.config.check_slurm_database import check_slurm_database_config
+from llm_fleet.config.check_people import check_people_config
 from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage import check_storage
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.people.check_people import check_people_config
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
@@ -45,7 +44,6 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_region(fleet.region),
         *check_network_config(fleet),
         *check_storage(fleet),
-        *check_slurm_database_config(fleet),
         *check_people_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),

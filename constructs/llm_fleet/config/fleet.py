@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.node_setup import FleetDirectory
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.rules.terms import InternetAccess
@@ -18,13 +19,11 @@ from llm_fleet.spec.shape import Later
 if TYPE_CHECKING:
     from llm_fleet.config.jobs.job import JobConfig
     from llm_fleet.config.monitoring.monitoring import MonitoringConfig
-    from llm_fleet.config.people.directory import DirectoryConfig
     from llm_fleet.config.sagemaker import EndpointConfig, NotebookConfig, StudioConfig, TrainingJobConfig, WatchConfig
     from llm_fleet.config.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.config.jobs.job", "JobConfig")]
     MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring.monitoring", "MonitoringConfig")]
-    DirectoryConfig = Annotated[Any, Later("llm_fleet.config.people.directory", "DirectoryConfig")]
     EndpointConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "EndpointConfig")]
     NotebookConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "NotebookConfig")]
     StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "StudioConfig")]
@@ -54,7 +53,7 @@ class Fleet(FleetModel):
     """File systems and buckets, which outlive the clusters. Default: none."""
     users: Mapping[str, ClusterUser] = {}
     """People of every cluster by login name, so that they are written once. Default: none; each cluster has its own."""
-    directory: DirectoryConfig | None = None
+    directory: FleetDirectory | None = None
     """An LDAP directory that every cluster's nodes know further people from. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""

@@ -9,14 +9,43 @@ from pydantic import Field, PrivateAttr
 from llm_fleet.config.choices import Removal
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
-from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.model import NamedModel
-from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
-from llm_fleet.spec.values import InFile
+from llm_fleet.spec.values import InFile, KeyArn
+
+
+class FleetDirectory(Directory):
+    """An LDAP directory or Active Directory that nodes know people from, by SSSD, over TLS alone."""
+
+    bind_secret_key: KeyArn | None = None
+    """ARN of the KMS key that encrypts the secret. Default: `aws/secretsmanager`."""
+
+    _directory: Path | None = PrivateAttr(default=None)
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
+        self._directory = directory
+
+    @property
+    def in_place(self) -> Directory:
+        """The directory with its certificate found from the process."""
+        found = self.certificate_on_nodes or (self._directory or Path()) / self.certificate
+        return self.narrowed(Directory, certificate=found)
+
+    @property
+    def certificate_text(self) -> str | None:
+        """The authority in PEM, where it goes with the bundle; empty for a file that cannot be read."""
+        # Imported here: most fleets have no directory.
+        from llm_fleet.named_files.named_file import certificate_text
+        from llm_fleet.rules.people.directory import CERTIFICATE
+
+        if self._directory is None and self.certificate_on_nodes is None:
+            return CERTIFICATE  # It is not known where the file lies, so nothing can be said of it.
+        return certificate_text(self.in_place)
 
 
 def _without_default(schema: dict[str, Any]) -> None:
@@ -35,7 +64,7 @@ class NodeSetupModel(ClusterSpec, NamedModel):
     """People by login name, with the same ids on every node. Default: the image's own user."""
     slurm_accounts: Mapping[str, SlurmAccount] = Field(default={}, examples=["{research: {max_jobs: 8}}"])
     """The tree of Slurm's accounts with its limits, by name. Default: those that users name, without limits."""
-    directory: DirectoryConfig | None = None
+    directory: FleetDirectory | None = None
     """An LDAP directory that nodes know further people from. Default: the fleet's."""
     s3_mounts: tuple[S3MountConfig, ...] = ()
     """Buckets that nodes see as folders. Default: none."""
@@ -63,9 +92,9 @@ class NodeSetupModel(ClusterSpec, NamedModel):
     """What runs the cluster. Each kind has its own word."""
 
     _fleet_users: Mapping[str, ClusterUser] = PrivateAttr(default={})
-    _fleet_directory: DirectoryConfig | None = PrivateAttr(default=None)
+    _fleet_directory: FleetDirectory | None = PrivateAttr(default=None)
 
-    def join(self, users: Mapping[str, ClusterUser], directory: DirectoryConfig | None) -> None:
+    def join(self, users: Mapping[str, ClusterUser], directory: FleetDirectory | None) -> None:
         """Take in the people of the whole fleet; for the fleet, once it is read."""
         self._fleet_users, self._fleet_directory = users, directory
 
@@ -75,7 +104,7 @@ class NodeSetupModel(ClusterSpec, NamedModel):
         return {**self._fleet_users, **self.users}
 
     @property
-    def asked_directory(self) -> DirectoryConfig | None:
+    def asked_directory(self) -> FleetDirectory | None:
         """The directory that its nodes ask: its own, else the fleet's."""
         return self.directory or self._fleet_directory
 

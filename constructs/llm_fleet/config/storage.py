@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.lustre import DataRepository, ExistingLustre, LustreSpec
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 
 
 class FleetLustre(LustreSpec):
@@ -60,7 +60,7 @@ class StorageConfig(FleetModel):
     """An FSx for Lustre file system for data and checkpoints. Default: none."""
     home: FleetOpenZfs | None = None
     """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
-    slurm_database: SlurmDatabaseConfig | None = Field(default=None, examples=["{}"])
+    slurm_database: SlurmDatabaseSpec | None = Field(default=None, examples=["{}"])
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
     buckets: Mapping[str, BucketSpec] = {}
     """Buckets for data and models, by name. Default: none."""

@@ -6,10 +6,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.iam.statements import BucketAccess
@@ -21,6 +19,7 @@ from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.hyperpod_cluster import Mount
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.slurm_database import AccountingDatabase
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
@@ -33,7 +32,7 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         groups=[_group(group) for group in plan.shape.groups],
         mounts=[_mount(mount, plan) for mount in plan.shape.mounts],
         s3_mounts=plan.setup.s3_mounts,
-        accounting=_accounting(scope, plan.accounting_database),
+        accounting=_accounting(scope, plan.shape.accounting_database),
         users=plan.setup.users,
         slurm_accounts=plan.setup.slurm_accounts,
         directory=plan.setup.directory,
@@ -92,7 +91,7 @@ def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAc
         return NodeAccounting.local()
     return NodeAccounting.external(
         endpoint=database.endpoint,
-        port=database.port or hyperpod_facts().accounting_port,
+        port=database.effective_port,
         database=schema_of(scope, database),
         secret_arn=database.secret_arn,
     )

@@ -8,7 +8,6 @@ from typing import Any
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import (
     NodeSetup,
@@ -39,6 +38,7 @@ from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
@@ -233,7 +233,6 @@ class ClusterPlan:
     """A checked cluster, and the neighbours that it will be tied to."""
 
     shape: PlacedCluster
-    accounting_database: AccountingDatabase | None
     cluster_name: str
     fleet_name: str
     network: Network | None
@@ -296,7 +295,6 @@ class ClusterPlan:
             cluster_name=name,
             fleet_name=fleet_name or name,
             network=network,
-            accounting_database=accounting_database,
             lustre=lustre,
             open_zfs=open_zfs,
             lifecycle=lifecycle,

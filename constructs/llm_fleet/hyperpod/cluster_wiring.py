@@ -13,7 +13,6 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.accounting.accounting_database import let_in
-from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.node_role import NodeRole
@@ -21,14 +20,13 @@ from llm_fleet.iam.permissions import NodeFeatures
 from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.security_group import let_through
+from llm_fleet.references import guard_of
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.references import KEY, SECURITY_GROUP
-from llm_fleet.spec.training_runtime import TrainingRuntime
+from llm_fleet.spec.references import KEY, SECURITY_GROUP, Secret
 from llm_fleet.storage.file_systems import beside_primary
 
 
@@ -40,7 +38,8 @@ def add_node_role(
     write_buckets: Sequence[s3.IBucket],
 ) -> NodeRole:
     """Make the role of the nodes of `plan`."""
-    database = plan.accounting_database
+    database = plan.shape.accounting_database
+    asked = plan.setup.directory
     node_role = NodeRole(
         scope,
         "NodeRole",
@@ -56,9 +55,9 @@ def add_node_role(
             mirror=_mirror(plan.setup.downloads),
             reports=scripts.reports if scripts else None,
             report_events=plan.lifecycle is not None and plan.lifecycle.reports == NodeReports.ALL,
-            accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
-            directory_secret=_directory(plan.setup.directory),
-            hub_token_secret=_hub_token(plan.setup.training),
+            accounting_secret=_secret(database.secret if database else None),
+            directory_secret=_secret(asked.bind_secret if asked else None),
+            hub_token_secret=_secret(plan.setup.training.hub_token_secret if plan.setup.training else None),
             image_repositories=image_repositories(
                 plan.setup.training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
             ),
@@ -76,13 +75,8 @@ def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
     return [BucketAccess.of(mount.bucket, prefix=mount.key_prefix) for mount in mounts]
 
 
-def _hub_token(training: TrainingRuntime | None) -> SecretAccess | None:
-    secret = training.hub_token_secret if training is not None else None
+def _secret(secret: Secret | None) -> SecretAccess | None:
     return None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret))
-
-
-def _directory(directory: Directory | None) -> SecretAccess | None:
-    return None if directory is None else SecretAccess.of(cast(secretsmanager.ISecret, directory.bind_secret))
 
 
 def _mirror(downloads: Downloads) -> BucketAccess | None:
@@ -144,9 +138,10 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
-    database = plan.accounting_database
-    if database is not None and database.connections is not None:
-        rules += let_in(scope, groups, database.connections, port=database.port or hyperpod_facts().accounting_port)
+    database = plan.shape.accounting_database
+    guard = guard_of(scope, "AccountingGuard", database.connections) if database is not None else None
+    if database is not None and guard is not None:
+        rules += let_in(scope, groups, guard, port=database.effective_port)
     return rules
 
 
@@ -173,8 +168,8 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
     yield from beside_primary(role)
-    if plan.accounting_database is not None:
-        yield from plan.accounting_database.servers
+    if plan.shape.accounting_database is not None:
+        yield from plan.shape.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
             yield from beside_primary(file_system)

@@ -11,7 +11,6 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.cluster import Cluster, ImportedCluster, cluster_arn_problems
 from llm_fleet.hyperpod.cluster_bundle import add_bundle, efa_clients
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
@@ -22,7 +21,6 @@ from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
-from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
@@ -31,7 +29,8 @@ from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
-from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
+from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 

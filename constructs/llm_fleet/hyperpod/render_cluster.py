@@ -12,7 +12,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
@@ -60,19 +59,9 @@ def _slurm(scope: Construct, plan: ClusterPlan) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     if plan.shape.spec.slurm_config_strategy is not None:
         rendered["slurmConfigStrategy"] = plan.shape.spec.slurm_config_strategy.value
-    if plan.accounting_database is not None:
-        rendered["accountingDatabase"] = _accounting(scope, plan.accounting_database)
-    return rendered
-
-
-def _accounting(scope: Construct, database: AccountingDatabase) -> dict[str, Any]:
-    rendered: dict[str, Any] = {
-        "endpoint": database.endpoint,
-        "secretArn": database.secret_arn,
-        "name": schema_of(scope, database),
-    }
-    if database.port is not None:
-        rendered["port"] = database.port
+    database = plan.shape.accounting_database
+    if database is not None:
+        rendered["accountingDatabase"] = {**in_request(database), "name": schema_of(scope, database)}
     return rendered
 
 

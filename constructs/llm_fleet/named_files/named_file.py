@@ -10,6 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
+from llm_fleet.spec.people import Directory
 
 
 def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:
@@ -24,6 +25,16 @@ def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "u
     if state.st_size > most:
         raise ValueError(f"it has more than {most:,} bytes")
     return path.read_text(encoding=encoding)
+
+
+def certificate_text(directory: Directory) -> str | None:
+    """Return the authority of `directory` in PEM; `None` where the image has it, empty for an unreadable file."""
+    if directory.certificate_on_nodes is not None:
+        return None
+    try:
+        return read_regular_file(Path(directory.certificate), encoding="ascii")
+    except (OSError, ValueError):
+        return ""
 
 
 def read_shape(path: Path) -> tuple[ModelShape | None, list[Problem]]:

@@ -18,7 +18,7 @@ from llm_fleet.lifecycle.node_setup import (
     check_people_of,
     given_for_nodes,
 )
-from llm_fleet.lifecycle.people import Directory, counted_resources, sssd_options
+from llm_fleet.lifecycle.people import counted_resources, sssd_options
 from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_storage import (
@@ -45,7 +45,7 @@ from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
-from llm_fleet.spec.people import SlurmAccount
+from llm_fleet.spec.people import Directory, SlurmAccount
 from llm_fleet.spec.references import POLICY
 from llm_fleet.storage.file_systems import MountableLustre
 
@@ -82,7 +82,7 @@ def directory_section(directory: Directory) -> dict[str, Any]:
     section: dict[str, Any] = {
         "DomainName": directory.domain,
         "DomainAddr": ",".join(directory.uris),
-        "PasswordSecretArn": directory.bind_secret.secret_arn,
+        "PasswordSecretArn": directory.bind_secret_arn,
         "DomainReadOnlyUser": directory.bind_dn,
         "LdapTlsReqCert": "hard",
         "AdditionalSssdConfigs": sssd_options(directory),
@@ -99,7 +99,7 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
 
     What is no account is left for the cluster's own checks.
     """
-    if check_account_kinds(accounts, SlurmAccount) or not accounts or slurm.custom_settings_file is not None:
+    if check_account_kinds(accounts) or not accounts or slurm.custom_settings_file is not None:
         return slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}
     wanted = {_ENFORCE: ",".join(slurm_limit_facts().enforce), _COUNTED: ",".join(counted_resources(accounts))}

@@ -14,7 +14,6 @@ from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
-from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
@@ -31,7 +30,7 @@ from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
-from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 

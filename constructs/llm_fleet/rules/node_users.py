@@ -151,9 +151,7 @@ def check_user(user: ClusterUser) -> list[Problem]:
 
 
 def _keys(keys: Sequence[str]) -> list[Problem]:
-    return check_not_bare(keys, Code.USER_KEY, "ssh_public_keys") or [
-        problem.under("ssh_public_keys", index) for index, key in enumerate(keys) for problem in check_ssh_key(key)
-    ]
+    return [problem.under("ssh_public_keys", index) for index, key in enumerate(keys) for problem in check_ssh_key(key)]
 
 
 def _name(name: str) -> Iterator[Problem]:
@@ -197,11 +195,8 @@ def _id(attribute: str, number: int) -> Iterator[Problem]:
         )
 
 
-def _id_fault(number: object) -> str | None:
+def _id_fault(number: int) -> str | None:
     facts = node_user_facts()
-    # Not every user has a type checker, and a comparison would fail with a traceback.
-    if type(number) is not int:
-        return "it is no whole number"
     if number < facts.first_id:
         return f"ids below {facts.first_id} are of the system and of the image's own user"
     if number > facts.last_id:
@@ -210,15 +205,12 @@ def _id_fault(number: object) -> str | None:
 
 
 def _account(account: str | None) -> Iterator[Problem]:
-    if account is None or is_unresolved(account):
-        return
-    # Not every user has a type checker.
-    if isinstance(account, str) and node_user_facts().account_form.fullmatch(account):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if account is None or is_unresolved(account) or node_user_facts().account_form.fullmatch(account):
         return
     yield Problem(
         code=Code.USER_ACCOUNT,
         message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
-        remedy=f"write {_mended_account(str(account))!r}",
+        remedy=f"write {_mended_account(account)!r}",
         path=("slurm_account",),
         value=account,
         allowed="lower-case letters, digits, dots, hyphens and underscores",

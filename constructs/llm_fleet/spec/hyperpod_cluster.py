@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.values import InFile, Several
 
 
@@ -77,30 +78,6 @@ class Mount:
     efa: bool | None = None
 
 
-class AccountingDatabaseLike(Protocol):
-    """An external MySQL database for slurmdbd (`AccountingDatabase`)."""
-
-    @property
-    def endpoint(self) -> str:
-        """Host name of the database."""
-        ...
-
-    @property
-    def secret_arn(self) -> str:
-        """Secret with its user and password."""
-        ...
-
-    @property
-    def port(self) -> int | None:
-        """Its port; `None` for 3306."""
-        ...
-
-    @property
-    def database_name(self) -> str | None:
-        """Schema; `None` for one named after the cluster's id."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedCluster:
     """A cluster with every default filled in, and what it stands on: what its rules read, of file and Python alike.
@@ -114,7 +91,7 @@ class PlacedCluster:
     region: str | None
     account: str | None = None
     """`None` in a fleet file: it is that of the credentials."""
-    accounting_database: AccountingDatabaseLike | None = None
+    accounting_database: AccountingDatabase | None = None
     """External database for slurmdbd; `None` for the controller's own."""
     has_vpc: bool = True
     """Whether the cluster stands in a VPC of the user (`VpcConfig`)."""

@@ -1,13 +1,16 @@
-"""People on nodes: users with the same ids everywhere, and Slurm's accounts with their limits."""
+"""People on nodes: users with the same ids everywhere, Slurm's accounts with their limits, and a directory."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from llm_fleet.catalog.slurm import slurm_limit_facts
+from llm_fleet.spec.references import SECRET, Secret
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
-from llm_fleet.spec.values import Quantity, Several
+from llm_fleet.spec.values import InFile, Quantity, Several
 
 _WALL = Quantity(noun="time", units={"min": 1, "h": 60, "days": 1440, "day": 1440}, example="2 days", usual="h")
 WallMinutes = Annotated[int, _WALL]
@@ -79,3 +82,77 @@ class SlurmAccount(Spec):
     """What one job has at most, e.g. `{node: 4}`. Default: no limit."""
     max_wall_minutes: Annotated[WallMinutes | None, Field(alias="max_wall")] = None
     """How long a job may run, e.g. `2 days`. Default: no limit but the partition's."""
+
+
+class Directory(Spec):
+    """An LDAP directory or Active Directory that nodes know people from, by SSSD, over TLS alone.
+
+    The cluster checks it. On ParallelCluster it becomes the section `DirectoryService`.
+    """
+
+    written_as: ClassVar[Mapping[str, str]] = {"bind_secret_arn": "bind_secret"}
+    other_words: ClassVar[Mapping[str, str]] = {
+        "uri": "write `uris`, a list",
+        "password": "write `bind_secret`: the ARN of a secret, never the password itself",
+        "bind_password": "write `bind_secret`: the ARN of a secret, never the password itself",
+        "ca": "write `ca_certificate`",
+        "id_mapping": "write `map_ids`",
+    }
+
+    kind: Literal["ldap", "active_directory"] = "ldap"
+    """`ldap` or `active_directory`, which has another schema. Default: `ldap`."""
+    domain: Annotated[str, Field(examples=["corp.example.com"])]
+    """Its DNS name; SSSD's name of it, too."""
+    uris: Annotated[Several[str], Field(examples=[["ldaps://ldap.corp.example.com"]])]
+    """Where it is: `ldaps://…`, or `ldap://…` with `start_tls`. The first that answers is asked."""
+    base_dn: Annotated[str, Field(examples=["dc=corp,dc=example,dc=com"])]
+    """Where search begins."""
+    bind_dn: Annotated[str, Field(examples=["cn=reader,dc=corp,dc=example,dc=com"])]
+    """The distinguished name of who asks; a reader of people and groups is enough."""
+    bind_secret: Annotated[
+        Secret, Field(examples=["arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf"])
+    ]
+    """ARN of the secret whose text is that reader's password alone. Each node reads it when it starts."""
+    certificate: Annotated[
+        str | Path, InFile(str), Field(alias="ca_certificate", examples=["/etc/ssl/certs/ca-certificates.crt"])
+    ]
+    """The authority that its certificate is of: a PEM file from where this file lies, which goes to the nodes, or an
+    absolute path in the image; in Python, a `Path` is always a file beside the program. ParallelCluster takes the path
+    in the image only."""
+    start_tls: bool = False
+    """Whether TLS is started on an `ldap://` address first. Default: no; `ldaps://` has it anyhow."""
+    map_ids: bool | None = None
+    """Whether ids come from SIDs, not from `uidNumber`. Default: yes with Active Directory, else no."""
+    first_id: int = slurm_limit_facts().first_mapped_id
+    """The lowest id of its people; those below do not come in. Default: 200000, SSSD's own."""
+    last_id: int = slurm_limit_facts().last_mapped_id
+    """The highest id of its people. Default: 2000200000, SSSD's own."""
+    user_filter: str | None = None
+    """LDAP filter of who may log in. Default: everybody that the directory has."""
+    group_filter: str | None = None
+    """LDAP filter of the groups that nodes see. Default: all."""
+    sudo_groups: Several[str] = ()
+    """Groups whose members may become root without a password. Default: none."""
+    ssh_public_key_attribute: Annotated[str | None, Field(alias="ssh_keys")] = None
+    """Attribute with people's public SSH keys, e.g. `sshPublicKey`. Default: none; people come by Session Manager."""
+    home: str | None = None
+    """Where homes are, with `%u` for the login name. Default: where the cluster has its homes."""
+    test_user: str | None = None
+    """A login name that every node must find before it is green. Default: none."""
+    sssd_on_image: bool = False
+    """Your word that the image carries SSSD. Default: no; it comes from the pinned `downloads`."""
+
+    @property
+    def bind_secret_arn(self) -> str:
+        """The ARN of `bind_secret`."""
+        return SECRET.name_of(self.bind_secret)
+
+    @property
+    def certificate_on_nodes(self) -> str | None:
+        """The path of the authority on the nodes, where the image carries it."""
+        return self.certificate if isinstance(self.certificate, str) and self.certificate.startswith("/") else None
+
+    @property
+    def maps_ids(self) -> bool:
+        """`map_ids` with its default filled in."""
+        return self.kind == "active_directory" if self.map_ids is None else self.map_ids

@@ -15,7 +15,16 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.values import KEY_ARN, POLICY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
+from llm_fleet.spec.values import (
+    KEY_ARN,
+    POLICY_ARN,
+    ROLE_ARN,
+    SECRET_ARN,
+    SECURITY_GROUP_ID,
+    SUBNET_ID,
+    TextForm,
+    wrong_value,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +107,11 @@ class _Ec2SecurityGroup(Protocol):
     def security_group_id(self) -> str: ...
 
 
+class _Connectable(Protocol):
+    @property
+    def connections(self) -> Any: ...
+
+
 class _LogGroup(Protocol):
     @property
     def log_group_name(self) -> str: ...
@@ -122,6 +136,8 @@ SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="securi
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
 BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
 SECRET = Reference(noun="a secret", name="ARN", attribute="secret_arn", form=SECRET_ARN)
+_OWN_SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id", form=SUBNET_ID)
+_GUARD = Reference(noun="a security group", name="id", attribute="connections", form=SECURITY_GROUP_ID)
 _OWN_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id", form=SECURITY_GROUP_ID)
 
 Key = Annotated[_KmsKey | str, KEY]
@@ -134,10 +150,14 @@ Vpc = Annotated[_Ec2Vpc | str, VPC]
 """A VPC, or its id."""
 Subnet = Annotated[_Ec2Subnet | str, SUBNET]
 """A subnet, or its id."""
+OwnSubnet = Annotated[_Ec2Subnet | str, _OWN_SUBNET]
+"""A subnet of a thing that no rule looks at, or its id."""
 SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]
 """A security group, or its id."""
 OwnSecurityGroup = Annotated[_Ec2SecurityGroup | str, _OWN_GROUP]
 """The security group of a thing that exists, or its id, whose form no rule tells."""
+Guard = Annotated[_Connectable | str, _GUARD]
+"""What lets others in (`IConnectable`), or the id of a security group."""
 LogGroup = Annotated[_LogGroup | str, LOG_GROUP]
 """A log group, or its name."""
 Bucket = Annotated[_S3Bucket | str, BUCKET]

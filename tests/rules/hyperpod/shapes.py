@@ -1,18 +1,18 @@
 """A cluster that every rule accepts; a test spoils one of its values."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.slurm_database import AccountingDatabase
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Database:
-    endpoint: str = "slurm.cluster-abc.us-west-2.rds.amazonaws.com"
-    secret_arn: str = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
-    port: int | None = None
-    database_name: str | None = None
+def database(**changes: Any) -> AccountingDatabase:
+    """A database that HyperPod takes, with `changes`."""
+    given: dict[str, Any] = {"endpoint": "slurm.cluster-abc.us-west-2.rds.amazonaws.com", "secret": SECRET}
+    return AccountingDatabase(**given | changes)
 
 
 SCRIPT = "on_init_complete.sh"

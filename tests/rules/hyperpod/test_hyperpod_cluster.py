@@ -1,6 +1,7 @@
 """Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,10 +20,10 @@ from tests.rules.hyperpod.shapes import (
     LOGIN,
     LUSTRE,
     WORKERS,
-    Database,
     changed,
     cluster,
     cluster_with,
+    database,
 )
 
 SUNDAYS = "cron(0 3 ? * SUN *)"
@@ -42,7 +43,7 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster(mounts=(), has_vpc=False, subnet_ids=(), security_group_ids=(), availability_zone_id=None),
         cluster(mounts=(LUSTRE, HOME)),
         cluster(node_provisioning_mode=None, slurm_config_strategy=SlurmConfigStrategy.MANAGED),
-        cluster(accounting_database=Database(port=3307, database_name="slurm_acct_db")),
+        cluster(accounting_database=database(port=3307, database_name="slurm_acct_db")),
         cluster(tags={}),
         cluster_with(count=0),
         cluster_with(count=6758, min_count=0),
@@ -133,10 +134,10 @@ def test_tokens_pass():
             security_group_ids=(TOKEN,),
             availability_zone_id=TOKEN,
             mounts=(replace(LUSTRE, mount_path=TOKEN, availability_zone_id=TOKEN),),
-            accounting_database=Database(
+            accounting_database=database(
                 endpoint=TOKEN,
-                secret_arn=TOKEN,
-                port=NUMBER_TOKEN,  # pyright: ignore[reportArgumentType]
+                secret=TOKEN,
+                port=NUMBER_TOKEN,
                 database_name=TOKEN,
             ),
             lifecycle_source_s3_uri=TOKEN,
@@ -179,7 +180,7 @@ def test_accounting_database_without_continuous():
         cluster(
             node_provisioning_mode=None,
             slurm_config_strategy=SlurmConfigStrategy.MERGE,
-            accounting_database=Database(),
+            accounting_database=database(),
         )
     )
     only(found, Code.ACCOUNTING_NOT_CONTINUOUS, "accounting_database")
@@ -198,7 +199,9 @@ def test_accounting_database_without_continuous():
     ],
 )
 def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: str):
-    found = check_cluster(cluster(accounting_database=Database(**{field: value})))
+    # A secret of the CDK may be one that was imported by its name alone.
+    given = {"secret": SimpleNamespace(secret_arn=value)} if field == "secret_arn" else {field: value}
+    found = check_cluster(cluster(accounting_database=database(**given)))
     problem = only(found, Code.ACCOUNTING_DATABASE, "accounting_database", field)
     assert problem.value == value
     assert in_remedy in problem.remedy

@@ -5,7 +5,6 @@ from itertools import combinations, permutations
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.catalog.slurm import slurm_database_facts
@@ -82,11 +81,11 @@ def _of_file_systems(fleet: Fleet) -> Iterator[NewRule]:
 def _of_accounting(fleet: Fleet) -> Iterator[NewRule]:
     for name, hyperpod in fleet.hyperpod_clusters.items():
         database = hyperpod.accounting_database
-        if database is not None and not database.of_fleet and database.security_group_id is not None:
-            port = database.port or hyperpod_facts().accounting_port
+        if database is not None and not database.of_fleet and isinstance(database.connections, str):
+            port = database.effective_port
             for client in _nodes(fleet, name):
                 ranges = [("tcp", (port, port))]
-                yield from _let_in(database.security_group_id, client, ranges, ("clusters", name, "accounting"))
+                yield from _let_in(database.connections, client, ranges, ("clusters", name, "accounting"))
     for name, cluster in fleet.parallelclusters.items():
         accounting = cluster.accounting
         if accounting is not None and not accounting.of_fleet and accounting.security_group_id is not None:

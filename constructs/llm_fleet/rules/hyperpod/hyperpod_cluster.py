@@ -6,7 +6,7 @@ to the API-driven configuration (2026).
 
 from collections.abc import Callable, Iterator
 
-from llm_fleet.catalog.hyperpod import cluster_limit, hyperpod_facts
+from llm_fleet.catalog.hyperpod import cluster_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.hyperpod.group_place import (
@@ -41,13 +41,13 @@ from llm_fleet.rules.hyperpod.instance_group import (
     check_network_interface,
     check_threads_per_core,
 )
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id, check_hyperpod_region
 from llm_fleet.rules.terms import NodeProvisioningMode, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.hyperpod_cluster import AccountingDatabaseLike, PlacedCluster
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.slurm_database import AccountingDatabase
 
 
 def check_strategy(cluster: PlacedCluster) -> list[Problem]:
@@ -100,19 +100,11 @@ def check_accounting_database(cluster: PlacedCluster) -> list[Problem]:
     return problems
 
 
-def check_accounting_fields(database: AccountingDatabaseLike) -> list[Problem]:
+def check_accounting_fields(database: AccountingDatabase) -> list[Problem]:
     """Check host name, port, schema name and secret of the database."""
-    port = cluster_limit("Orchestrator.Slurm.AccountingDatabase.Port")
     return [
         *_check_text("endpoint", "Endpoint", database.endpoint, "write the host name alone, without scheme and port"),
-        *check_number(
-            database.port,
-            port,
-            Code.ACCOUNTING_DATABASE,
-            "port",
-            what="the port",
-            remedy=f"write the port that the database listens on, mostly {hyperpod_facts().accounting_port}",
-        ),
+        *check_fields(database),
         *_check_text("database_name", "Name", database.database_name, "use letters, digits, $ and _ only"),
         *_check_text("secret_arn", "SecretArn", database.secret_arn, "write the whole ARN of a Secrets Manager secret"),
     ]

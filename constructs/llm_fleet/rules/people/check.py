@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm_fleet.rules.people.directory import check_directory, check_sssd_packages
-from llm_fleet.rules.people.protocols import DirectoryLike
 from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
 from llm_fleet.rules.problem import Problem
-from llm_fleet.spec.people import ClusterUser, SlurmAccount
+from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +15,9 @@ class PeopleSettings:
 
     users: Sequence[ClusterUser]
     slurm_accounts: Sequence[SlurmAccount]
-    directory: DirectoryLike | None
+    directory: Directory | None
+    certificate_text: str | None
+    """The authority of the directory, where it goes to the nodes; empty for a file that cannot be read."""
     has_accounting: bool
     """Whether Slurm keeps records."""
     on_parallelcluster: bool
@@ -31,7 +32,12 @@ def check_people(settings: PeopleSettings) -> list[Problem]:
     directory = settings.directory
     if directory is None:
         return found
-    told = check_directory(directory, settings.users, on_parallelcluster=settings.on_parallelcluster)
+    told = check_directory(
+        directory,
+        settings.users,
+        certificate_text=settings.certificate_text,
+        on_parallelcluster=settings.on_parallelcluster,
+    )
     if not (settings.on_parallelcluster or directory.sssd_on_image):
         told += check_sssd_packages(settings.pinned)
     return [*found, *(problem.under("directory") for problem in told)]

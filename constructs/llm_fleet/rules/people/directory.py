@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from llm_fleet.rules.people.codes import PeopleCode
-from llm_fleet.rules.people.protocols import DirectoryLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.people import ClusterUser, Directory
 
 _URI = re.compile(r"(ldaps?)://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?")
 _DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+")
@@ -31,15 +29,18 @@ _FORMS = {
 
 
 def check_directory(
-    directory: DirectoryLike, users: Sequence[ClusterUser], *, on_parallelcluster: bool
+    directory: Directory, users: Sequence[ClusterUser], *, certificate_text: str | None, on_parallelcluster: bool
 ) -> list[Problem]:
-    """Return what is wrong with `directory`, by its attributes; `users` are those that nodes make themselves."""
+    """Return what is wrong with `directory`, by its attributes; `users` are those that nodes make themselves.
+
+    `certificate_text`: of the file that goes to the nodes; empty for one that cannot be read.
+    """
     return [
         *_uris(directory),
         *(problem for attribute in _FORMS for problem in _form(attribute, getattr(directory, attribute))),
         *(problem for name in ("user_filter", "group_filter") for problem in _filter(name, getattr(directory, name))),
         *_groups(directory.sudo_groups),
-        *_certificate(directory, on_parallelcluster),
+        *_certificate(directory, certificate_text, on_parallelcluster),
         *_ids(directory, users),
     ]
 
@@ -71,20 +72,20 @@ def directory_twice(key: str) -> Problem:
     )
 
 
-def _uris(directory: DirectoryLike) -> Iterator[Problem]:
+def _uris(directory: Directory) -> Iterator[Problem]:
     if not directory.uris:
         yield _uri((), "nobody tells where the directory is", "write e.g. ['ldaps://ldap.corp.example.com']", None)
     for index, uri in enumerate(directory.uris):
         if is_unresolved(uri):
             continue
-        form = _URI.fullmatch(str(uri))
+        form = _URI.fullmatch(uri)
         if form is None:
             yield _uri((index,), "this is no address of a directory", "write e.g. 'ldaps://ldap.corp.example.com'", uri)
         elif form[1] == "ldap" and not directory.start_tls:
             yield _uri(
                 (index,),
                 "passwords and ids would go over the network in the clear, and anyone there could give answers",
-                f"write 'ldaps://{str(uri).partition('://')[2]}', or say `start_tls` where the server has it",
+                f"write 'ldaps://{uri.partition('://')[2]}', or say `start_tls` where the server has it",
                 uri,
             )
         elif form[1] == "ldaps" and directory.start_tls:
@@ -97,19 +98,19 @@ def _uri(where: tuple[int, ...], message: str, remedy: str, value: object) -> Pr
     return Problem(code=PeopleCode.DIRECTORY_URI, message=message, remedy=remedy, path=path, value=value)
 
 
-def _form(attribute: str, value: Any) -> Iterator[Problem]:
+def _form(attribute: str, value: str | None) -> Iterator[Problem]:
     if value is None or is_unresolved(value):
         return
     form, what, example = _FORMS[attribute]
     # A line end would begin another setting of sssd.conf.
-    if not isinstance(value, str) or not value.isprintable() or not form.fullmatch(value):
+    if not value.isprintable() or not form.fullmatch(value):
         yield _value(attribute, value, f"this is not {what}", f"write e.g. {example!r}")
 
 
-def _filter(attribute: str, value: Any) -> Iterator[Problem]:
+def _filter(attribute: str, value: str | None) -> Iterator[Problem]:
     if value is None or is_unresolved(value):
         return
-    whole = isinstance(value, str) and value.isprintable() and value.startswith("(") and value.endswith(")")
+    whole = value.isprintable() and value.startswith("(") and value.endswith(")")
     if not whole or value.count("(") != value.count(")"):
         example = "(memberOf=cn=fleet,ou=groups,dc=corp,dc=example,dc=com)"
         yield _value(attribute, value, "an LDAP filter stands in round brackets", f"write e.g. {example!r}")
@@ -117,7 +118,7 @@ def _filter(attribute: str, value: Any) -> Iterator[Problem]:
 
 def _groups(names: Sequence[str]) -> Iterator[Problem]:
     for name in names:
-        if not is_unresolved(name) and not _GROUP.fullmatch(str(name)):
+        if not is_unresolved(name) and not _GROUP.fullmatch(name):
             yield _value("sudo_groups", name, "sudo could not tell where this group's name ends", "write plain names")
 
 
@@ -126,8 +127,8 @@ def _value(attribute: str, value: object, message: str, remedy: str) -> Problem:
     return Problem(code=code, message=message, remedy=remedy, path=(attribute,), value=value)
 
 
-def _certificate(directory: DirectoryLike, on_parallelcluster: bool) -> Iterator[Problem]:
-    fault, remedy = _certificate_fault(directory.certificate_text, on_parallelcluster)
+def _certificate(directory: Directory, text: str | None, on_parallelcluster: bool) -> Iterator[Problem]:
+    fault, remedy = _certificate_fault(text, on_parallelcluster)
     if directory.certificate_on_nodes is None and fault:
         path = ("certificate",)
         yield Problem(code=PeopleCode.DIRECTORY_CERTIFICATE, message=fault, remedy=remedy, path=path)
@@ -151,12 +152,11 @@ def _certificate_fault(text: str | None, on_parallelcluster: bool) -> tuple[str,
     return "", ""
 
 
-def _ids(directory: DirectoryLike, users: Sequence[ClusterUser]) -> Iterator[Problem]:
+def _ids(directory: Directory, users: Sequence[ClusterUser]) -> Iterator[Problem]:
     first, last = directory.first_id, directory.last_id
     if is_unresolved((first, last)):
         return
-    # Not every user has a type checker.
-    if type(first) is not int or type(last) is not int or not 0 < first <= last:
+    if not 0 < first <= last:
         yield _value("first_id", first, "the ids of the directory's people begin after they end", "write first and "
                      "last id, from the lower to the higher")  # fmt: skip
         return

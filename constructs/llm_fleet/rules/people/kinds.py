@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.people import Directory, SlurmAccount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,16 +17,6 @@ class Kind:
     """Whether a value is of it."""
     remedy: str
     """What to write."""
-    is_secret: bool = False
-    """Whether a wrong value may be a password, which no message repeats."""
-
-
-def _of(*types: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, types)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in cast("list[Any]", value))
 
 
 def _with(*attributes: str) -> Callable[[Any], bool]:
@@ -38,25 +28,6 @@ def _or_nothing(kind: Kind) -> Kind:
     return Kind(fits=lambda value: value is None or kind.fits(value), remedy=f"{kind.remedy}, or leave it out")
 
 
-_TEXT = Kind(fits=_of(str), remedy="write text")
-_FLAG = Kind(fits=_of(bool), remedy="write True or False")
-_TEXTS = Kind(fits=_texts, remedy="write a list of texts")
-_DIRECTORY = {
-    **dict.fromkeys(("domain", "base_dn", "bind_dn"), _TEXT),
-    **dict.fromkeys(("uris", "sudo_groups"), _TEXTS),
-    **dict.fromkeys(("start_tls", "sssd_on_image"), _FLAG),
-    "map_ids": _or_nothing(_FLAG),
-    "kind": Kind(
-        fits=lambda value: isinstance(value, str) and value in ("ldap", "active_directory"),
-        remedy="write 'ldap' or 'active_directory'",
-    ),
-    "bind_secret": Kind(
-        fits=_with("secret_arn", "encryption_key"),
-        remedy="give a secret, e.g. Secret.from_secret_complete_arn(…), never the password itself",
-        is_secret=True,
-    ),
-    "certificate": Kind(fits=_of(str, Path), remedy="write the path of a PEM file"),
-}
 _SESSION = {
     "log_group": _or_nothing(
         Kind(
@@ -64,7 +35,7 @@ _SESSION = {
             remedy="give a log group, e.g. LogGroup.from_log_group_name(…)",
         )
     ),
-    "log_group_is_encrypted": _FLAG,
+    "log_group_is_encrypted": Kind(fits=lambda value: isinstance(value, bool), remedy="write True or False"),
     "log_bucket": _or_nothing(
         Kind(fits=_with("bucket_name", "bucket_arn"), remedy="give a bucket, e.g. Bucket.from_bucket_name(…)")
     ),
@@ -76,26 +47,23 @@ _SESSION = {
 }
 
 
-def check_account_kinds(accounts: object, kind: type) -> list[Problem]:
-    """Return what is no list of accounts of the class `kind`, or no account; no other rule can look at such a one."""
+def check_account_kinds(accounts: object) -> list[Problem]:
+    """Return what is no list of accounts, or no account; no other rule can look at such a one."""
     if not isinstance(accounts, list | tuple):
-        return [_wrong(PeopleCode.ACCOUNT_NAME, accounts, f"write a list of {kind.__name__}(…)", "slurm_accounts")]
+        return [_wrong(PeopleCode.ACCOUNT_NAME, accounts, "write a list of SlurmAccount(…)", "slurm_accounts")]
     return [
-        _wrong(PeopleCode.ACCOUNT_NAME, account, f"write {kind.__name__}(name=…)").under("slurm_accounts", index)
+        _wrong(PeopleCode.ACCOUNT_NAME, account, "write SlurmAccount(name=…)").under("slurm_accounts", index)
         for index, account in enumerate(cast("list[object]", accounts))
-        if not isinstance(account, kind)
+        if not isinstance(account, SlurmAccount)
     ]
 
 
-def check_directory_kinds(directory: object, kind: type) -> list[Problem]:
-    """Return what is no directory of the class `kind`, or not what it is made of."""
-    if directory is None:
+def check_directory_kind(directory: object) -> list[Problem]:
+    """Return a problem for what is no directory."""
+    if directory is None or isinstance(directory, Directory):
         return []
-    if not isinstance(directory, kind):
-        # Its text may be anything, a password among it.
-        return [_wrong(PeopleCode.DIRECTORY_VALUE, None, f"write {kind.__name__}(domain=…, …)", "directory")]
-    found = _values(PeopleCode.DIRECTORY_VALUE, _DIRECTORY, lambda name: getattr(directory, name))
-    return [problem.under("directory") for problem in found]
+    # Its text may be anything, a password among it.
+    return [_wrong(PeopleCode.DIRECTORY_VALUE, None, "write Directory(domain=…, …)", "directory")]
 
 
 def check_session_kinds(given: Mapping[str, object]) -> list[Problem]:
@@ -114,7 +82,7 @@ def _values(code: PeopleCode, kinds: Mapping[str, Kind], value_of: Callable[[str
     for name, kind in kinds.items():
         value = value_of(name)
         if not kind.fits(value):
-            yield _wrong(code, None if kind.is_secret else value, kind.remedy, name)
+            yield _wrong(code, value, kind.remedy, name)
 
 
 def _wrong(code: PeopleCode, value: object, remedy: str, *path: str) -> Problem:

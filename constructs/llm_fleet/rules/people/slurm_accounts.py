@@ -1,7 +1,6 @@
 """The tree of Slurm accounts with its limits, and which account each user has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
@@ -43,7 +42,7 @@ def _no_accounting(has_accounting: bool) -> Iterator[Problem]:
 
 
 def _check_account(account: SlurmAccount) -> Iterator[Problem]:
-    if not is_unresolved(account.name) and not node_user_facts().account_form.fullmatch(str(account.name)):
+    if not is_unresolved(account.name) and not node_user_facts().account_form.fullmatch(account.name):
         yield Problem(
             code=PeopleCode.ACCOUNT_NAME,
             message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
@@ -66,11 +65,10 @@ def _check_account(account: SlurmAccount) -> Iterator[Problem]:
         yield from _resources(attribute, getattr(account, attribute))
 
 
-def _count(attribute: str, number: object, largest: int) -> Iterator[Problem]:
+def _count(attribute: str, number: int | None, largest: int) -> Iterator[Problem]:
     if number is None or is_unresolved(number):
         return
-    # Not every user has a type checker, and a comparison would fail with a traceback.
-    if type(number) is not int or not 0 <= number <= largest:
+    if not 0 <= number <= largest:
         yield Problem(
             code=PeopleCode.ACCOUNT_LIMIT,
             message="a limit is a whole number; to Slurm, 0 means none at all, and no limit is told by leaving it out",
@@ -81,8 +79,9 @@ def _count(attribute: str, number: object, largest: int) -> Iterator[Problem]:
         )
 
 
-def _resources(attribute: str, given: object) -> Iterator[Problem]:
-    if not isinstance(given, Mapping):
+def _resources(attribute: str, given: Mapping[str, int]) -> Iterator[Problem]:
+    # A token may stand for the whole: which resources Slurm has to count must be known when the scripts are made.
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         yield Problem(
             code=PeopleCode.ACCOUNT_TRES,
             message="what may be had is told by resource",
@@ -91,15 +90,15 @@ def _resources(attribute: str, given: object) -> Iterator[Problem]:
             value=given,
         )
         return
-    for name, number in cast("Mapping[object, object]", given).items():
-        if not isinstance(name, str) or not slurm_limit_facts().tres_form.fullmatch(name):
+    for name, number in given.items():
+        if not slurm_limit_facts().tres_form.fullmatch(name):
             yield Problem(
                 code=PeopleCode.ACCOUNT_TRES,
                 message="Slurm counts no such resource (TRES)",
                 remedy=did_you_mean(
-                    str(name), (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. 'node', or 'gres/gpu'"
+                    name, (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. 'node', or 'gres/gpu'"
                 ),
-                path=(attribute, str(name)),
+                path=(attribute, name),
                 value=name,
                 allowed=f"{', '.join(slurm_limit_facts().counted)}, gres/<name>, license/<name>",
             )
@@ -151,9 +150,6 @@ def _members(accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser]) -> 
                 path=(index, "slurm_account"),
                 allowed=", ".join(names),
             )
-        # What is no text is told with the users themselves.
-        elif not isinstance(user.slurm_account, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            continue
         elif user.slurm_account not in names and not is_unresolved((user.slurm_account, names)):
             yield Problem(
                 code=PeopleCode.ACCOUNT_UNKNOWN,

@@ -56,6 +56,7 @@ def _of_cluster(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
             users=tuple(cluster.people.values()),
             slurm_accounts=tuple(cluster.slurm_accounts.values()),
             directory=cluster.asked_directory,
+            certificate_text=cluster.asked_directory and cluster.asked_directory.certificate_text,
             has_accounting=accounting,
             on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
             pinned=_pinned(cluster),

@@ -1,1 +1,0 @@
-"""People in the fleet file: Slurm's accounts, and directories."""
