@@ -14,7 +14,7 @@ from tools.synth_environment import ROOT
 _SOURCES = ("constructs", "stacks")
 _DEEPEST = 4
 """Steps that a text is followed: from a rule to the rule that it calls, to the function that makes the text."""
-_RANGE = ("llm_fleet.rules.number", "check_number")
+_RANGE = ("llm_fleet.rules.values", "check_number")
 """The rule that reports what is outside the range at a field of a description."""
 _Function = ast.FunctionDef
 _Texts = Mapping[str, str]

@@ -6,7 +6,7 @@ A message holds values that only a mistake has; they are shown by the names that
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 from tools.make_docs_error_texts import Told, told_codes
 from tools.make_docs_markdown import GENERATED
 from tools.synth_environment import ROOT

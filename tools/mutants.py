@@ -98,7 +98,7 @@ def _raise_unbroken(problems: Iterable[Any], *, subject: str = "") -> None:
 
 def all_codes() -> list[str]:
     """Return every error code that the product declares, those of nodes and functions left out."""
-    base = importlib.import_module("llm_fleet.rules.any_code").AnyCode
+    base = importlib.import_module("llm_fleet.rules.problem").AnyCode
     for path in sorted(Path(problems_of_rules.__file__).parent.rglob("*codes.py")):
         parts = path.relative_to(Path(problems_of_rules.__file__).parents[1]).with_suffix("").parts
         importlib.import_module(".".join(("llm_fleet", *parts)))

@@ -278,7 +278,6 @@ _HOMES = {
         "TrainingData",
         "TrainingPartition",
     ),
-    "spec.slurm_database": ("AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.lustre": (
         "DataRepository",
         "ExistingLustre",
@@ -300,6 +299,7 @@ _HOMES = {
     "spec.people": ("ClusterUser", "Directory", "SlurmAccount"),
     "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
+    "spec.slurm_database": ("AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.smp": ("SmpConfiguration",),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),

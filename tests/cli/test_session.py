@@ -13,7 +13,7 @@ from llm_fleet.cli.session import find_target
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 from tools.synth_environment import ROOT
 

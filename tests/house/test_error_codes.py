@@ -2,16 +2,12 @@
 
 import os
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.day_two.check_codes import CheckCode
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.logs_codes import LogsCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import CheckCode, CommandCode, LogsCode, NodesCode, PlanCode
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.monitoring.metrics_codes import MetricsCode
 from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.problem import AnyCode
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tools.synth_environment import ROOT
 

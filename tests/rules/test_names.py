@@ -1,7 +1,7 @@
 import pytest
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.rules.names import mend_hyphenated_name
+from llm_fleet.rules.values import mend_hyphenated_name
 
 LIMIT = Limit(minimum=1, maximum=8)
 

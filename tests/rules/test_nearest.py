@@ -1,6 +1,6 @@
 import pytest
 
-from llm_fleet.rules.nearest import did_you_mean, nearest
+from llm_fleet.rules.values import did_you_mean, nearest
 
 TYPES = ["ml.trn1.32xlarge", "ml.trn1n.32xlarge", "ml.m5.xlarge", "ml.p5.48xlarge"]
 

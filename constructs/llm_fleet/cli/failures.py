@@ -3,8 +3,7 @@
 from enum import IntEnum
 from typing import NoReturn
 
-from llm_fleet.rules.any_code import AnyCode
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
 
 class ExitCode(IntEnum):

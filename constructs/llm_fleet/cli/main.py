@@ -22,7 +22,7 @@ from llm_fleet.cli.commands import (
 from llm_fleet.cli.commands import verb as completion
 from llm_fleet.cli.failures import ExitCode
 from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost, plain_line
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.failures import refuse
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.values import did_you_mean
 
 if TYPE_CHECKING:
     from llm_fleet.config.fleet import Fleet

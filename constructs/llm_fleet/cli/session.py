@@ -33,7 +33,7 @@ from llm_fleet.cli.nodes.slurm_view import SLURM_SCRIPT, SlurmView, read_slurm
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.terms import NodeType
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import nearest
+from llm_fleet.rules.values import nearest
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.values import wrong_value

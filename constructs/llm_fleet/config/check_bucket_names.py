@@ -7,8 +7,8 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import did_you_mean
 
 _S3 = "s3://"
 

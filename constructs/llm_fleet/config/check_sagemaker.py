@@ -9,7 +9,6 @@ from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker import EndpointConfig, FleetEndpointModel, IdsOnClusters, NotebookConfig, StudioConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_roles import check_tags
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint
@@ -18,6 +17,7 @@ from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reached_nam
 from llm_fleet.rules.sagemaker.studio import check_same_ids, check_studio_place, studio_zones
 from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.values import did_you_mean
 
 
 def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:

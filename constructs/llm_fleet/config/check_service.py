@@ -15,10 +15,10 @@ from llm_fleet.rules.inference.export import check_service_export
 from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import check_place
 from llm_fleet.rules.inference.service import check_service
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer

@@ -7,7 +7,6 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker import FleetChannel, TrainingJobConfig, WatchConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
@@ -19,6 +18,7 @@ from llm_fleet.rules.sagemaker.watch_followed import (
     check_room,
     check_watched_clusters,
 )
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.watch import JobWatch
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from llm_fleet.config.check_service import follows_in_service
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 
 _Path = tuple[PathPart, ...]

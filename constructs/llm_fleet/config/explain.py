@@ -13,8 +13,8 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.kinds import KIND, likely_kind
 from llm_fleet.config.network import network_of_services
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.shape import bare, field_at, kinds_at, metadata_of, model_at, without_kinds
 from llm_fleet.spec.values import InFile

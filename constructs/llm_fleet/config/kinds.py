@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from llm_fleet.rules.nearest import nearest
+from llm_fleet.rules.values import nearest
 
 KIND = "kind"
 

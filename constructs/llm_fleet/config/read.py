@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.values import nearest
 
 SIZE_LIMIT = 1024 * 1024
 """Bytes. A fleet of 100 groups with everything set is a tenth of it."""

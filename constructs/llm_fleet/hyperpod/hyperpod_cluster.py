@@ -24,9 +24,9 @@ from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount

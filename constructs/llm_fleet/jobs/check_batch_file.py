@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from llm_fleet.catalog.slurm import long_name, remedy_elsewhere, sbatch_options
 from llm_fleet.jobs.batch_file import BEGIN, END, BatchFile
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import did_you_mean
 
 _SAID = re.compile(r"line (?P<line>\d+): (?P<what>.*)")
 _LONGEST = 10

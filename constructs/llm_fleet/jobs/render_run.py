@@ -23,9 +23,9 @@ from llm_fleet.jobs.settings import (
 )
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.training.smp_run import check_smp_run, run_values
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import TrainingRunSpec
 from llm_fleet.spec.smp import SmpConfiguration
 

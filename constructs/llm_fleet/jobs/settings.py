@@ -9,9 +9,9 @@ from llm_fleet.catalog.job_settings import job_stages
 from llm_fleet.catalog.training_environments import backends
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run_sources import source_of
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import Backend
 from llm_fleet.spec.served_model import ModelSource
 

@@ -34,13 +34,12 @@ from llm_fleet.monitoring.storage_alarm_plans import (
 )
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms
-from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.inference.forms import Form, check_form, check_forms
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.monitoring.watched import check_monitoring_name, check_something_watched, check_watched_names
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_emails, check_retention_days
 from llm_fleet.sagemaker.watch_events import text_at_synth
 
 _LIST = (list, tuple)

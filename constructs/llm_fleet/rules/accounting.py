@@ -10,9 +10,9 @@ from typing import Protocol
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 
 SCHEMA_PREFIX = "slurm_acct_db_"
 """What the names of schemas begin with, as HyperPod's own do."""

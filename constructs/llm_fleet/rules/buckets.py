@@ -2,9 +2,8 @@
 
 import re
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.buckets import BucketSpec
 

@@ -6,7 +6,7 @@ LF7xx inference services · LF8xx training: LF800 to LF829 what nodes carry for 
 LF9xx the SageMaker pieces around clusters (`rules/sagemaker/codes.py`)
 """
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 
 
 class Code(AnyCode):

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import did_you_mean
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"https?://[^\s/]+/\S+")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from llm_fleet.rules.inference.forms import Form, check_form
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.spec import Spec, Within
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.lustre import ExistingLustre
 from llm_fleet.spec.open_zfs import ExistingOpenZfs
 

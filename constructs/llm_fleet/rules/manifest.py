@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_setup import NodeSettings, check_node_settings
 from llm_fleet.rules.node_users import OwnStepLike, S3MountLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.people import ClusterUser
 
 

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from llm_fleet.catalog.network import address_facts, endpoint_names, node_endpoints
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network_layout import (
     check_cidrs,
     check_subnet_cidrs,
@@ -22,10 +21,10 @@ from llm_fleet.rules.network_layout import (
     most_load_balancer_zones,
     primary_slots,
 )
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_retention_days, did_you_mean
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 _ID = r"-(?:[0-9a-f]{8}|[0-9a-f]{17})"

@@ -11,11 +11,10 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.neuron import DRIVER, NeuronPackage, host_packages, neuron_releases
 from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_users import OwnStepLike, check_not_bare
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.rules.values import check_number, did_you_mean
 
 
 def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:

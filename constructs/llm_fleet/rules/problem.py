@@ -1,10 +1,23 @@
-"""What a rule reports, and the error that carries one or many reports to the user."""
+"""What a rule reports, its code, and the error that carries one or many reports to the user."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from enum import StrEnum
+from typing import Any, Self
 
-from llm_fleet.rules.any_code import AnyCode
+
+class AnyCode(StrEnum):
+    """One mistake, one code; lists of them are its subclasses. No two lists have a code in common."""
+
+    def __new__(cls, code: str, title: str) -> Self:
+        """Make a member whose value is `code` and whose `title_` says in short what the mistake is."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.title_ = title
+        return member
+
+    title_: str
+
 
 PathPart = str | int
 

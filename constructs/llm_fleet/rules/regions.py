@@ -2,9 +2,9 @@
 
 from llm_fleet.catalog.network import az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean, nearest
 
 
 def check_region(region: str | None) -> list[Problem]:

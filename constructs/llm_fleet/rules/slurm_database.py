@@ -7,9 +7,9 @@ from llm_fleet.catalog.slurm import EngineFacts, slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.file_systems import check_choice
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec, major_of
 
 _AURORA = re.compile(r"mysql_aurora\.(\d+)\.(\d+)\.(\d+)")

@@ -23,9 +23,9 @@ from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.network.network import rule_description
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.workbench import WorkbenchRole
 from llm_fleet.spec.studio import StudioSpec

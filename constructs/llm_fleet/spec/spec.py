@@ -69,11 +69,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of
 from llm_fleet.spec.values import InFile, Quantity

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import nearest
+from llm_fleet.rules.values import nearest
 
 
 def wrong_value(

@@ -20,8 +20,7 @@ from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.wanted_node import wanted_node
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.session import Session, Target, run_command
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node

@@ -12,8 +12,7 @@ from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.cli.nodes.made_nodes import CannedAws, hyperpod_answers
 from tests.pains.told import told

@@ -14,7 +14,7 @@ from llm_fleet.cli.main import main
 from llm_fleet.cli.plan import stack_templates as module
 from llm_fleet.cli.plan.price_file import prices_in
 from llm_fleet.cli.plan.stack_templates import synthesized_stacks
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 from llm_fleet_stacks.synth import app_context
 from tests.terminal import run, run_in_terminal

@@ -34,7 +34,7 @@ from llm_fleet.rules.account.storage import (
     check_file_system,
     check_new_bucket,
 )
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import Problem
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

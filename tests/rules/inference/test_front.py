@@ -5,10 +5,9 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.front import check_front, check_front_place, check_jwt_fields
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.spec import Spec

@@ -15,7 +15,6 @@ from llm_fleet.catalog.neuron import (
     neuron_releases,
     parts,
 )
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.driver import check_driver, driver_for, runtime_of
 from llm_fleet.rules.inference.hosts import (
@@ -25,7 +24,7 @@ from llm_fleet.rules.inference.hosts import (
     check_hosts_with,
     nearest_neuron_type,
 )
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.problem import AnyCode, FleetError
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, ModelServer, ServerKind, TgiServer
 from llm_fleet.spec.served_model import Model

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool

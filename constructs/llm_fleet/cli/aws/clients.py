@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.rules.any_code import AnyCode
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from llm_fleet.cli.bundle.redact import Redactor
 from llm_fleet.cli.failures import refuse
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import LogsCode
 
 Found = str | dict[str, Any] | list[Any]
 """Text, or what is written as JSON."""

@@ -24,7 +24,7 @@ from llm_fleet.cli.logs.show_logs import log_place
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Step, progress, told_problem
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:

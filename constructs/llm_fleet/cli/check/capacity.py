@@ -22,7 +22,7 @@ from llm_fleet.rules.account.instance_capacity import (
     check_zones_of_account,
     when,
 )
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.network import endpoint_zones, interface_endpoints
 
 _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, CapacitySource.RESERVATION)

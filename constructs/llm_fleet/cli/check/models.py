@@ -14,7 +14,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.account.certificate import check_certificate
 from llm_fleet.rules.account.images import CONFIG, check_hub_model, check_model_in_bucket, check_token_secret
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 HUB = "https://huggingface.co"

@@ -28,7 +28,7 @@ from llm_fleet.rules.account.subnets import (
     check_way_out,
     no_such,
 )
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess

@@ -10,7 +10,7 @@ from llm_fleet.cli.check import Topic, capacity, images, models, network, quotas
 from llm_fleet.cli.check.question import Account, Outcome, Question, Verdict
 from llm_fleet.cli.terminal.screen import Step
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 
 T = TypeVar("T")
 

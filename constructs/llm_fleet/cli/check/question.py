@@ -13,7 +13,7 @@ from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.place import places_in
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 
 _PREFIXES = {"service-quotas": "servicequotas"}

@@ -20,8 +20,7 @@ from llm_fleet.rules.account.storage import (
     check_new_bucket,
 )
 from llm_fleet.rules.account.subnets import check_ports
-from llm_fleet.rules.day_two.check_codes import CheckCode
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CheckCode, CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 _S3 = "s3://"

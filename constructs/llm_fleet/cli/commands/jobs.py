@@ -138,7 +138,7 @@ def _check_stage(name: str) -> None:
     """Raise `FleetError` (LF884) when there is no stage of this name."""
     from llm_fleet.catalog.job_settings import job_stages
     from llm_fleet.cli.failures import refuse
-    from llm_fleet.rules.nearest import did_you_mean
+    from llm_fleet.rules.values import did_you_mean
 
     known = list(job_stages())
     if name not in known:

@@ -25,7 +25,7 @@ from llm_fleet.cli.nodes.wanted_node import wanted_node
 from llm_fleet.cli.place import Kind, Place, fleet_of, place_of
 from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.cli.terminal.screen import plain_line, print_json, progress
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 
 

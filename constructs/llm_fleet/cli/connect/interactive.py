@@ -15,8 +15,7 @@ from typing import IO, Self
 from llm_fleet.catalog.aws_api import api_rate
 from llm_fleet.cli.aws.clients import AwsRefusal, refusal
 from llm_fleet.cli.failures import ExitCode, refuse
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 

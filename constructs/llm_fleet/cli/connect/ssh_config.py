@@ -16,7 +16,7 @@ from llm_fleet.cli.atomic_write import write_file
 from llm_fleet.cli.connect.interactive import Platform
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.node import Node, NodeRole
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import NodesCode
 
 _SHORT = (NodeRole.CONTROLLER, NodeRole.LOGIN, NodeRole.HEAD)
 _POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"

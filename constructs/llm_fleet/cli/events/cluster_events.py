@@ -9,7 +9,7 @@ from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.events.event import Event, Level
 from llm_fleet.cli.terminal.screen import counted, progress
 from llm_fleet.functions.training_watch.cluster_event import failure_of, metadata_of
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import ClusterEventSummaryTypeDef

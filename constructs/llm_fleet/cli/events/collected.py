@@ -11,7 +11,7 @@ from llm_fleet.cli.events.stack_events import cluster_stacks, service_events, st
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.logs.log_place import described
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.events.event import Event, Level
 from llm_fleet.cli.logs.log_place import StoppedTask, stopped_tasks
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef

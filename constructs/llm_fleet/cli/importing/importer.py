@@ -14,8 +14,8 @@ from llm_fleet.cli.importing.parallelcluster_file import read_parallelcluster, t
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.yaml_scalars import plain_scalar
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.values import nearest
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./%+-]*( [A-Za-z0-9_./%+-]+)*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")

@@ -14,8 +14,8 @@ from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile
 from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import TrainingPartition
 
 _FOLDER = Path(__file__).parent / "on_cluster"

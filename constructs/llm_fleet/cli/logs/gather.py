@@ -27,7 +27,7 @@ from llm_fleet.cli.logs.node_runs import HOOKS, NodeRun, ParsedRun, Source, foll
 from llm_fleet.cli.logs.reports import StoredReports, read_report, reports_uri, stored_reports
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import counted, plain_text, progress
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import Problem
 
 

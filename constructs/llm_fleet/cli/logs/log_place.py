@@ -12,8 +12,7 @@ from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import list_nodes
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import CommandCode, LogsCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.terminal.screen import progress
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import CommandCode, LogsCode
 from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:

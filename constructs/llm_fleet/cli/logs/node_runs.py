@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.logs.log_streams import LogLine
 from llm_fleet.cli.terminal.screen import plain_line
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 
 
 class Source(StrEnum):

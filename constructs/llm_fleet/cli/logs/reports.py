@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.node_runs import NodeRun, Source, StepRun
 from llm_fleet.cli.terminal.screen import progress
-from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

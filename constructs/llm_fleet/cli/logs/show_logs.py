@@ -14,7 +14,7 @@ from llm_fleet.cli.logs.node_runs import NodeRun, Source, follow, has_code, has_
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json, told_problem
 from llm_fleet.cli.terminal.table import Cell, Column, Table
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import LogsCode
 
 _SHOW_RUN_COLUMNS = (
     Column(key="node", title="NODE"),

@@ -17,9 +17,9 @@ from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.index_pages import IndexedFile, Indexes, OneIndex, read_page, serve_one_index, size_of
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.packages import plain
+from llm_fleet.rules.values import did_you_mean
 
 if TYPE_CHECKING:
     from packaging.tags import Tag

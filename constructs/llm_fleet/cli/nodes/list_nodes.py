@@ -16,8 +16,7 @@ from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.node import GroupCount, Listing, Node, NodeRole, Pace, Told, in_launch_order, part
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import CommandCode, NodesCode
 
 _HYPERPOD_CALL = "list_cluster_nodes"
 _HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")

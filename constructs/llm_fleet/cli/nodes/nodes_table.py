@@ -13,10 +13,9 @@ from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
-from llm_fleet.rules.day_two.command_codes import CommandCode
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
-from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.values import did_you_mean
 
 _FAILED = frozenset({"Failure", "NotFound"})
 _NO_WORK = (NodeRole.CONTROLLER, NodeRole.LOGIN, NodeRole.HEAD)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.node import expanded
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.command_codes import NodesCode
 
 _NODES, _JOBS, _ADDRESSES = "# nodes", "# jobs", "# addresses"
 _SECONDS = 30

@@ -10,8 +10,8 @@ from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.terminal.screen import counted
-from llm_fleet.rules.day_two.nodes_codes import NodesCode
-from llm_fleet.rules.nearest import nearest
+from llm_fleet.rules.command_codes import NodesCode
+from llm_fleet.rules.values import nearest
 
 if TYPE_CHECKING:
     from llm_fleet.config.fleet import Fleet

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.cli.plan.stack_templates import StackTemplate, values_in
-from llm_fleet.rules.any_code import AnyCode
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.problem import AnyCode
 
 _NOTE_OF_THE_CDK = "AWS::CDK::Metadata"
 _IN_SUB = re.compile(r"\$\{(\w+)")

@@ -25,7 +25,7 @@ from llm_fleet.cli.terminal.screen import Screen, print_json
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
 
 _NOT_COMPARED = (
     "note: not compared with what is deployed: there are no credentials to ask AWS with; `aws sts get-caller-identity` "

@@ -15,7 +15,7 @@ from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.upgrade.upgrade_plan import GroupUpgrade, UpgradePlan
-from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _config(fleet: "Fleet | None", place: Place) -> "HyperPodConfig | None":
 
 
 def _check_groups(only: Sequence[str], groups: Sequence[GroupUpgrade], place: Place) -> None:
-    from llm_fleet.rules.nearest import did_you_mean
+    from llm_fleet.rules.values import did_you_mean
 
     names = [group.name for group in groups]
     for name in only:

@@ -10,12 +10,12 @@ from llm_fleet.config.jobs.job import JobConfig, JobExportConfig
 from llm_fleet.config.jobs.partitions import find_partition
 from llm_fleet.config.service import ServiceConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.check_run import check_run
 from llm_fleet.rules.training.run import check_numbers, check_run_name
 from llm_fleet.rules.training.run_plan import backend_of
 from llm_fleet.rules.training.smp_run import check_smp_place
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import Backend, PlacedRun, ServedExport, TrainingPartition
 from llm_fleet.spec.model_shape import ModelShape
 from llm_fleet.spec.served_model import ModelSource

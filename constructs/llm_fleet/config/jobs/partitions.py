@@ -10,11 +10,11 @@ from llm_fleet.config.jobs.job import JobConfig
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.environment_place import TrainingPlace, folder_of
 from llm_fleet.rules.training.packages import PlannedEnvironment, plan
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import TrainingPartition
 from llm_fleet.spec.training_runtime import EnvironmentUse, ServerEnvironment
 

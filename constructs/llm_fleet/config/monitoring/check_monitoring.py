@@ -7,14 +7,13 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.monitoring.alarms import ClusterAlarmsConfig
 from llm_fleet.config.monitoring.budget import FleetBudgetConfig
 from llm_fleet.config.monitoring.monitoring import MonitoringConfig
-from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.monitoring.chat import check_slack, check_teams
 from llm_fleet.rules.monitoring.fleet_budget import check_budget_tag, check_fleet_budget
 from llm_fleet.rules.monitoring.thresholds import check_cluster_thresholds
 from llm_fleet.rules.monitoring.watched import check_something_watched, check_watched_names
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import check_emails, check_retention_days
 
 
 def check_monitoring(fleet: Fleet) -> Iterator[Problem]:

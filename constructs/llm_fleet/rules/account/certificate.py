@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from llm_fleet.rules.account.instance_capacity import when
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 _SOON = timedelta(days=14)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from llm_fleet.catalog.hyperpod import ImageFeature
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.aws_api import ServiceQuota
 from llm_fleet.rules.account.instance_capacity import request_command
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 

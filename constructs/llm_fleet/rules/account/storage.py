@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 

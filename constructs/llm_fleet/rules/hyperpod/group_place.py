@@ -8,10 +8,10 @@ from llm_fleet.catalog.hyperpod import cluster_limit, group_limit
 from llm_fleet.catalog.instances import facts_of
 from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import DeepHealthCheck
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 

@@ -6,11 +6,10 @@ from unicodedata import category
 
 from llm_fleet.catalog.hyperpod import cluster_limit, group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.names import check_hyphenated_name, mend_hyphenated_name
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_hyphenated_name, check_number, mend_hyphenated_name
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 

@@ -6,10 +6,10 @@ A schedule and automatic patching may both be given: assumption: hyperpod-schedu
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import CapacityUnit, PatchingStrategy
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate
 
 _DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"

@@ -11,10 +11,10 @@ from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.catalog.instances import facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.instance_group import AutoPatch, InstanceGroup
 
 

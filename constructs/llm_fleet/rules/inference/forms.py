@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.rules.tokens import is_unresolved
 
 _PLAIN = (str, int, float, bool)

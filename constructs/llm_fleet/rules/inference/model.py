@@ -14,9 +14,9 @@ from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import host_bytes
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.model_server import ModelServer, ServerKind
 from llm_fleet.spec.model_shape import ModelShape
 from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.service import scaling_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.service import Scaling, ServiceSpec
 
 _TARGETS = ("queue_target", "requests_per_minute_target")

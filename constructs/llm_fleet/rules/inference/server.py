@@ -20,10 +20,9 @@ from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, sizes_of
 from llm_fleet.catalog.service import task_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.driver import check_version
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.secret_text import SECRET_REFERENCE, SECRET_VALUE, SECRET_VARIABLE
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import SECRET_REFERENCE, SECRET_VALUE, SECRET_VARIABLE, check_number
 from llm_fleet.spec.model_server import ModelServer
 
 _AT_LEAST_ONE = Limit(minimum=1, maximum=None)

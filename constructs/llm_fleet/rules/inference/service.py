@@ -17,10 +17,10 @@ from llm_fleet.rules.inference.hosts import check_driver_source, check_host_type
 from llm_fleet.rules.inference.model import check_compiled, check_model, check_place
 from llm_fleet.rules.inference.scaling import check_scaling
 from llm_fleet.rules.inference.server import check_server, check_server_on
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_retention_days
 from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.served_model import ModelSource

@@ -1,6 +1,6 @@
 """The stable codes of alarms of clusters, who is told, and budgets. LF1180 to LF1199."""
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 
 
 class AlarmCode(AnyCode):

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from llm_fleet.catalog.monitoring import fleet_budget_facts
-from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
-from llm_fleet.rules.number import check_positive
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.rules.values import check_emails, check_positive
 
 _ROLE = re.compile(r"([\x21-\x7F]+/)?[\w+=,.@-]{1,64}")
 """Of a role by its name, with its path: botocore 1.44.5, budgets Role."""

@@ -6,9 +6,9 @@ from typing import Protocol
 from llm_fleet.catalog.monitoring import workspace_arn_pattern
 from llm_fleet.rules.monitoring.metrics_codes import MetricsCode
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_retention_days
 
 
 class MetricsLike(Protocol):

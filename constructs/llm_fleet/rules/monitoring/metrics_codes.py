@@ -1,6 +1,6 @@
 """The stable codes of what is measured on nodes, and where it goes. LF1150 to LF1179."""
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 
 
 class MetricsCode(AnyCode):

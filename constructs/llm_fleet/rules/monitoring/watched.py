@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
-from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import nearest
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 

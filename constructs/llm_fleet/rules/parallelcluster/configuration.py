@@ -12,10 +12,10 @@ from typing import Any, cast
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.parallelcluster.schema_sections import check_keys_together
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean, nearest
 
 _KINDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "map": "a map"}
 _TRUE, _FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0", "n", "f")

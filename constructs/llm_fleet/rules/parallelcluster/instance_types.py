@@ -7,9 +7,9 @@ from collections.abc import Callable
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, ec2_instance, ec2_instance_names
 from llm_fleet.catalog.parallelcluster import families_without_drivers, unsupported_oses
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import nearest
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import ComputeResource
 

@@ -15,9 +15,9 @@ from llm_fleet.catalog.parallelcluster import (
     versions,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 
 

@@ -14,12 +14,11 @@ from llm_fleet.catalog.parallelcluster_schema import (
     ebs_volume_types,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.parallelcluster.shared_storage import read_settings
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_number, did_you_mean
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import RootVolume
 from llm_fleet.spec.parallelcluster_storage import SharedStorage

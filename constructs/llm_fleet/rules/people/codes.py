@@ -1,6 +1,6 @@
 """The stable codes of people on clusters. LF1200 to LF1229."""
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 
 
 class PeopleCode(AnyCode):

@@ -4,7 +4,7 @@ LF900 to LF909 what they share · LF910 to LF919 notebooks · LF920 to LF929 Stu
 LF960 to LF979 training jobs · LF980 to LF994 the watch
 """
 
-from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.problem import AnyCode
 
 
 class SageMakerCode(AnyCode):

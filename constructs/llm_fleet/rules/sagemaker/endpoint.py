@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_settings
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_choice import variables
@@ -26,6 +25,7 @@ from llm_fleet.rules.sagemaker.endpoint_model import (
 from llm_fleet.rules.sagemaker.endpoint_operations import check_endpoint_operations
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_retention_days
 from llm_fleet.spec.endpoint import EndpointModel, EndpointModelSource, EndpointSpec
 
 

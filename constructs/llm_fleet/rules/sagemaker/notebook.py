@@ -8,17 +8,14 @@ from urllib.parse import urlsplit
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.addresses import AddressClaim
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.inference.forms import Form, check_form
-from llm_fleet.rules.names import check_hyphenated_name
-from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.number import check_number
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_hyphenated_name, check_number, did_you_mean
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9][A-Za-z0-9.!+*_-]*"

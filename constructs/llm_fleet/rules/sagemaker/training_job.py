@@ -17,9 +17,6 @@ from llm_fleet.catalog.training_job import (
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.names import check_hyphenated_name
-from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.number import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job_code import (
@@ -38,6 +35,7 @@ from llm_fleet.rules.sagemaker.training_job_data import (
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_hyphenated_name, check_retention_days, did_you_mean
 from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
 
 

@@ -15,12 +15,12 @@ from llm_fleet.catalog.training_job import (
     training_instances,
     training_job_limit,
 )
-from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.smp import check_smp
 from llm_fleet.rules.training.smp_run import check_smp_place
+from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import DistributionKind, SourceBundle, TrainingImage, TrainingImageKind
 

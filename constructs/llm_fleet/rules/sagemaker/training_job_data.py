@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.catalog.training_job import training_job_limit
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.training_job import TrainingJobSpec

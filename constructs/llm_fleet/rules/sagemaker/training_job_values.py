@@ -9,8 +9,8 @@ from llm_fleet.catalog.training_job import ended_hyperparameters, training_job_f
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.secret_text import SECRET_VALUE
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import SECRET_VALUE
 from llm_fleet.spec.training_job import TrainingJobSpec
 
 _CODE = SageMakerCode.TRAINING_HYPERPARAMETER

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.rules.names import check_hyphenated_name
-from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_hyphenated_name, nearest
 
 _NAME = Limit(minimum=1, maximum=48, pattern=r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 """Ours: names of the watch's queue and alarms begin with it."""

@@ -16,7 +16,6 @@ from llm_fleet.catalog.training_environments import (
     training_stacks,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_setup import check_neuron_name, check_neuron_release
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.environment_place import (
@@ -41,6 +40,7 @@ from llm_fleet.rules.training.packages import (
     plain,
     plan,
 )
+from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.training_runtime import EnvironmentKind, EnvironmentUse, TrainingRuntime
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

@@ -12,11 +12,10 @@ from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.catalog.training_environments import usual_folder
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.secret_text import SECRET_VARIABLE
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import SECRET_VARIABLE, did_you_mean
 from llm_fleet.spec.hyperpod_cluster import Mount
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.training_runtime import CompileCache, TrainingRuntime

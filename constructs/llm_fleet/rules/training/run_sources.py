@@ -9,9 +9,9 @@ from llm_fleet.catalog.model_shapes import is_gated, known_model, max_sequence, 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, in_gib
 from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_shape
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run_plan import RunPlan, default_folder
+from llm_fleet.rules.values import check_number
 from llm_fleet.spec.jobs import PlacedRun
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 from llm_fleet.spec.served_model import Model, ModelSource

@@ -16,7 +16,7 @@ from llm_fleet.cli.plan.picture.drawing import picture_of
 from llm_fleet.cli.plan.picture.layout import Layout, Rectangle, ordered
 from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import PAD, SMALL, TEXT, TITLE
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 from tests.examples_made import ExamplesMade
 from tools.synth_environment import ROOT

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import name_with_hash
 from llm_fleet.rules.parallelcluster.update_check import check_update
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.rules.terms import ImmutableChanges
 from tests.rules.parallelcluster.update.configurations import Configuration, Edit, base, edited, put
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self, cast
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.plan.picture.things import Resource
 from llm_fleet.cli.plan.stack_templates import construct_paths, read_json
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
 
 _STACK, _NESTED = "aws:cloudformation:stack", "cdk:cloud-assembly"
 

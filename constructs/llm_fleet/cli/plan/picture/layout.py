@@ -27,7 +27,7 @@ from llm_fleet.cli.plan.picture.things import (
     card_height,
     card_width,
 )
-from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.command_codes import PlanCode
 
 HEAD = 44
 """Height of the picture's own title."""

@@ -1,0 +1,208 @@
+"""Rules of plain values: names, numbers, addresses of mail, days that logs are kept, secrets."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TypeGuard
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.network import address_facts
+from llm_fleet.rules.problem import AnyCode, Problem
+from llm_fleet.rules.tokens import is_list_token, is_unresolved
+
+_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9-]")
+
+
+def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path: str, what: str) -> list[Problem]:
+    """Return one problem that tells everything wrong with `value`; `None` passes. The remedy is a mended name.
+
+    `limit` bounds the length; its pattern must be that of letters, digits and hyphens inside.
+    """
+    if value is None or is_unresolved(value):
+        return []
+    faults = _faults(value, limit)
+    if not faults:
+        return []
+    mended = mend_hyphenated_name(value, limit)
+    return [
+        Problem(
+            code=code,
+            message=f"the {what} {' and '.join(faults)}",
+            remedy=f"write {mended!r}" if mended else f"give the {what} a letter or a digit",
+            path=path,
+            value=value,
+            allowed=f"{limit.range} letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
+        )
+    ]
+
+
+def mend_hyphenated_name(value: str, limit: Limit) -> str:
+    """Return the name most like `value` that has the form; empty when nothing of it can stay."""
+    hyphenated = re.sub(r"-+", "-", _NOT_ALLOWED.sub("-", value))
+    return hyphenated.strip("-")[: limit.maximum].rstrip("-")
+
+
+def _faults(value: str, limit: Limit) -> list[str]:
+    if not value:
+        return ["is empty"]
+    faults: list[str] = []
+    if not limit.holds(len(value)):
+        faults.append(f"is {len(value)} characters long, {len(value) - (limit.maximum or 0)} too many")
+    wrong = dict.fromkeys(_NOT_ALLOWED.findall(value))
+    if wrong:
+        faults.append(f"holds {', '.join(map(_say, wrong))}")
+    if value.startswith("-") or value.endswith("-"):
+        faults.append("begins or ends with a hyphen")
+    if not faults and not limit.matches(value):
+        faults.append("has not the form that AWS asks")
+    return faults
+
+
+def _say(character: str) -> str:
+    """`character` by a word where it is hard to see."""
+    return {"_": "an underscore", " ": "a space", ".": "a dot", "/": "a slash"}.get(character, repr(character))
+
+
+def check_number(
+    value: int | None, limit: Limit, code: AnyCode, *path: str, what: str, remedy: str = ""
+) -> list[Problem]:
+    """Return a problem at `path` when `value` is a known number outside `limit`; `what` names it, e.g. `port`.
+
+    `None` passes: it stands for the service's default. What is no whole number is refused, though types forbid it: not
+    every user has a type checker, and a comparison would fail with a traceback.
+    """
+    if value is None or is_unresolved(value):
+        return []
+    if type(value) is not int:
+        return [_no_number(value, limit, code, *path, what=what)]
+    if limit.holds(value):
+        return []
+    if limit.minimum is not None and value < limit.minimum:
+        fault = "is negative" if value < 0 <= limit.minimum else f"is below {limit.minimum}"
+        nearest_allowed = limit.minimum
+    else:
+        fault, nearest_allowed = f"is above {limit.maximum}", limit.maximum
+    return [
+        Problem(
+            code=code,
+            message=f"{what} {fault}",
+            remedy=remedy or f"write {nearest_allowed}, or another number in the range",
+            path=path,
+            value=value,
+            allowed=limit.range,
+        )
+    ]
+
+
+def _no_number(value: object, limit: Limit, code: AnyCode, *path: str, what: str) -> Problem:
+    return Problem(
+        code=code,
+        message=f"{what} is no whole number",
+        remedy="write a whole number without quotes",
+        path=path,
+        value=value,
+        allowed=limit.range,
+    )
+
+
+def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Problem]:
+    """Check that CloudWatch Logs can keep a log for `days`; `None` passes: it stands for the default."""
+    choices = address_facts().log_retention_days
+    if days is None or is_unresolved(days) or days in choices:
+        return []
+    return [
+        Problem(
+            code=code,
+            path=path,
+            message=f"CloudWatch Logs cannot keep a log for {days} days",
+            value=days,
+            allowed=", ".join(map(str, choices)),
+            remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
+        )
+    ]
+
+
+def check_positive(
+    value: float | None, code: AnyCode, *path: str, what: str, remedy: str, most: float = math.inf
+) -> list[Problem]:
+    """Return a problem at `path` unless `value` is a number above 0, `most` at most.
+
+    `None` and what is not known yet pass. `what` names it, e.g. `the share of errors`.
+    """
+    if value is None or is_unresolved(value):
+        return []
+    if _is_number(value) and math.isfinite(value) and 0 < value <= most:
+        return []
+    allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most:g}"
+    return [
+        Problem(
+            code=code,
+            path=path,
+            value=value,
+            message=f"{what} {_fault(value, most)}",
+            allowed=allowed,
+            remedy=remedy,
+        )
+    ]
+
+
+def _fault(value: object, most: float) -> str:
+    if not _is_number(value):
+        return "is no number"
+    return f"is above {most:g}" if value > most else "is not above 0"
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return type(value) in (int, float)
+
+
+_LIKENESS = 0.6
+"""difflib's own default: below it an offer misleads more often than it helps."""
+
+
+def nearest(value: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate most like `value`, whatever the case of either, or `None` when none is like it.
+
+    Of equally like candidates the first in sorted order wins, so that a message is always the same.
+    """
+    by_folded = {candidate.casefold(): candidate for candidate in sorted(candidates, reverse=True)}
+    matches = get_close_matches(value.strip().casefold(), sorted(by_folded), n=1, cutoff=_LIKENESS)
+    return by_folded[matches[0]] if matches else None
+
+
+def did_you_mean(value: str, candidates: Iterable[str], *, otherwise: str) -> str:
+    """Return the remedy that offers the nearest of `candidates`, or `otherwise` when none is near."""
+    offer = nearest(value, candidates)
+    return f"write {offer!r}" if offer else otherwise
+
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def check_emails(emails: Sequence[str], code: AnyCode, *path: str) -> list[Problem]:
+    """Return a problem below `path` for each of `emails` that is no address, or is there twice. Tokens pass."""
+    if is_list_token(emails):
+        return []
+    return [
+        Problem(
+            code=code,
+            path=(*path, index),
+            value=email,
+            message="this is no e-mail address, or is there twice",
+            allowed="name@example.com, each once",
+            remedy="write the address alone, without a name before it",
+        )
+        for index, email in enumerate(emails)
+        if not is_unresolved(email)
+        and (type(email) is not str or not _EMAIL.fullmatch(email) or email in emails[:index])
+    ]
+
+
+SECRET_VARIABLE = re.compile(r"(^|_)(TOKEN|PASSWORD|SECRET|CREDENTIALS?|(API|ACCESS|SECRET|PRIVATE)_?KEY)(_|$)")
+"""The name of an environment variable, in capital letters."""
+SECRET_VALUE = re.compile(r"\b(hf_[A-Za-z]{30,}|A(KIA|SIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,})\b")
+"""A token of the Hugging Face Hub, an access key of AWS, a token of GitHub; SageMaker itself looks for some (botocore's
+documentation of CreateTrainingJob)."""
+SECRET_REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
+"""A dynamic reference, whose text CloudFormation would write into the property."""
