@@ -228,7 +228,7 @@ def _storage_cost_line(owner: str, what: str, item: str, quantity: int, table: P
 def _database(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     if fleet.storage.slurm_database is None:
         return
-    database = fleet.storage.slurm_database.settings
+    database = fleet.storage.slurm_database
     servers = 2 if database.standby else 1
     if database.serverless:
         low, high = database.effective_capacity
