@@ -105,11 +105,8 @@ _ERRORS: dict[str, set[str]] = {
     "function-after": set(),
     "function-before": {"fleet"},
     "function-plain": {"fleet"},
-    "function-wrap": {"fleet"},
     "int": {"int_type", "int_from_float"},
-    "is-instance": set(),
     "json-or-python": set(),
-    "lax-or-strict": set(),
     "literal": {"literal_error"},
     "model": {"model_type"},
     "model-field": {"missing"},
@@ -137,7 +134,7 @@ def _schema_types(schema: Any) -> set[str]:
         if isinstance(kind, str):
             found.add(kind)
         for key, inner in schema.items():  # pyright: ignore[reportUnknownVariableType]
-            if key not in ("metadata", "serialization", "config", "default", "ref"):
+            if key not in ("metadata", "serialization", "config", "default", "ref", "python_schema"):
                 found |= _schema_types(inner)
     elif isinstance(schema, list | tuple):
         for inner in schema:  # pyright: ignore[reportUnknownVariableType]
