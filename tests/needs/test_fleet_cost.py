@@ -77,6 +77,21 @@ def test_a_second_host_at_first_is_named(others: str, note: str):
     assert bool(note) == bool(line.note)
 
 
+@pytest.mark.parametrize(
+    ("written", "what", "least", "most"),
+    [
+        ("{}", "Aurora capacity units", "0.5", "4"),
+        ("{standby: true, max_capacity: 8}", "Aurora capacity units", "1", "16"),
+        ("{engine: mysql}", "mysql on db.t4g.medium", "1", "1"),
+        ("{engine: mariadb, instance: db.r8g.large, standby: true}", "mariadb on db.r8g.large", "2", "2"),
+    ],
+)
+def test_a_database_for_accounting_costs_its_servers(written: str, what: str, least: str, most: str):
+    text = f"fleet: post\nregion: us-west-2\nnetwork: {{az: usw2-az4}}\nstorage: {{slurm_database: {written}}}\n"
+    (line,) = [line for line in cost_of(parse_fleet(text), PriceTable.of([])).lines if line.services == ("rds",)]
+    assert (line.what, line.minimum, line.maximum) == (what, Decimal(least), Decimal(most))
+
+
 def test_what_was_paid_before_costs_nothing_more():
     lines = lines_of("parallelcluster-full", PriceTable.of([price("p5.48xlarge", "55")]))
     assert lines["train/block", "p5.48xlarge"].hourly_maximum == 0
