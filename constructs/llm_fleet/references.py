@@ -1,4 +1,4 @@
-"""The CDK's objects of what a description names: by the object itself, or by id, ARN or name.
+"""The CDK's objects of what a description names: by the object itself, or by id, ARN or name; and the region.
 
 Each function returns `None` when nothing is named.
 """
@@ -12,7 +12,14 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.references import Guard, Key, LogGroup, SecurityGroup, Subnet
+
+
+def region_of(scope: Construct) -> str | None:
+    """Return the region of the stack that `scope` is in; `None` where it is a token."""
+    region = cdk.Stack.of(scope).region
+    return None if is_unresolved(region) else region
 
 
 def key_of(scope: Construct, id: str, given: Key | None) -> kms.IKey | None:

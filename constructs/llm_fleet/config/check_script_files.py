@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.config.check_node_setup import check_node_setup_files
+from llm_fleet.config.check_parallelcluster import check_deployed
+from llm_fleet.config.check_training import check_training_files
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.codes import Code
@@ -21,24 +22,15 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
     problems: list[Problem] = []
     for name, cluster in fleet.hyperpod_clusters.items():
         found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
-        found += _check_training_files(fleet, cluster)
+        found += check_training_files(fleet, cluster)
         if cluster.scripts.legacy:
             found += check_legacy(placed_cluster(fleet, cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():
-        from llm_fleet.config.check_parallelcluster import check_deployed
-
         found = [*check_node_setup_files(cluster, cluster.steps), *check_deployed(cluster)]
-        found += _check_training_files(fleet, cluster)
+        found += check_training_files(fleet, cluster)
         problems += [problem.under("clusters", name) for problem in found]
     return list({problem.path: problem for problem in reversed(problems)}.values())
-
-
-def _check_training_files(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> Iterator[Problem]:
-    if cluster.training is not None:
-        from llm_fleet.config.check_training import check_training_files
-
-        yield from check_training_files(fleet, cluster)
 
 
 def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from llm_fleet.config.check_parallelcluster import check_parallelclusters
 from llm_fleet.config.check_people import check_people_config
 from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage import check_storage
+from llm_fleet.config.check_training import check_training_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
@@ -47,7 +48,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_people_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),
-        *_check_training(fleet),
+        *check_training_config(fleet),
         *_check_parts(fleet),
         *check_stack_names(fleet),
         *check_tags(fleet.tags),
@@ -65,13 +66,6 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
 
         found += check_jobs(fleet)
     return _each_once([*problems, *found])
-
-
-def _check_training(fleet: Fleet) -> Iterator[Problem]:
-    if any(cluster.training for cluster in fleet.clusters.values()):
-        from llm_fleet.config.check_training import check_training_config
-
-        yield from check_training_config(fleet)
 
 
 def _check_parts(fleet: Fleet) -> Iterator[Problem]:

@@ -16,7 +16,14 @@ AmazonSSMManagedInstanceCore.
 from dataclasses import dataclass
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.iam.resource_permissions import change_bucket, network, pull_images, read_bucket, write_only
+from llm_fleet.iam.resource_permissions import (
+    change_bucket,
+    network,
+    open_sessions,
+    pull_images,
+    read_bucket,
+    write_only,
+)
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess
 
 
@@ -114,15 +121,8 @@ def metrics_of_the_platform() -> tuple[Permission, ...]:
 def sessions() -> tuple[Permission, ...]:
     """Let people open a shell."""
     return (
-        Permission(
-            sid="Sessions",
-            actions=(
-                "ssmmessages:CreateControlChannel",
-                "ssmmessages:CreateDataChannel",
-                "ssmmessages:OpenControlChannel",
-                "ssmmessages:OpenDataChannel",
-            ),
-            resources=("*",),
+        open_sessions(
+            "Sessions",
             reason="Session Manager is the way onto a node, without an open port; these actions know no resource",
         ),
     )

@@ -139,16 +139,39 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
             resources=(interfaces,),
             reason="HyperPod marks the interfaces as its own when it makes them",
         ),
-        Permission(
-            sid="NetworkLookup",
-            actions=(
-                "ec2:DescribeDhcpOptions",
-                "ec2:DescribeNetworkInterfaces",
-                "ec2:DescribeSecurityGroups",
-                "ec2:DescribeSubnets",
-                "ec2:DescribeVpcs",
-            ),
-            resources=("*",),
+        look_up_network(
+            "NetworkLookup",
             reason="HyperPod checks the VPC before it places a node; EC2's Describe actions know no resource",
         ),
+    )
+
+
+def look_up_network(sid: str, *, reason: str) -> Permission:
+    """What SageMaker looks at in EC2 before it places something in a VPC."""
+    return Permission(
+        sid=sid,
+        actions=(
+            "ec2:DescribeDhcpOptions",
+            "ec2:DescribeNetworkInterfaces",
+            "ec2:DescribeSecurityGroups",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeVpcs",
+        ),
+        resources=("*",),
+        reason=reason,
+    )
+
+
+def open_sessions(sid: str, *, reason: str) -> Permission:
+    """What Session Manager's agent calls, in a node or in a container."""
+    return Permission(
+        sid=sid,
+        actions=(
+            "ssmmessages:CreateControlChannel",
+            "ssmmessages:CreateDataChannel",
+            "ssmmessages:OpenControlChannel",
+            "ssmmessages:OpenDataChannel",
+        ),
+        resources=("*",),
+        reason=reason,
     )

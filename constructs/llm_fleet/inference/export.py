@@ -24,9 +24,10 @@ from llm_fleet.inference.hosts import HostSecurityGroup
 from llm_fleet.inference.model import model_access, model_path
 from llm_fleet.inference.roles import EcsRole, execution_permissions
 from llm_fleet.inference.server import ServerProcess, repository_arn, server_process, server_repository_arn
-from llm_fleet.inference.service_plan import region_of, service_name_of
+from llm_fleet.inference.service_plan import service_name_of
 from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.network.network import Network
+from llm_fleet.references import region_of
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.driver import driver_for
 from llm_fleet.rules.inference.export import check_export_of, export_disk_gib, export_host

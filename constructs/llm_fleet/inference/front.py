@@ -16,6 +16,7 @@ from llm_fleet.catalog.service import front_facts
 from llm_fleet.inference.front_access import ApiKey, FrontLogs, FrontSecurityGroup, WebAcl
 from llm_fleet.inference.routes import ListenerRules, default_answer
 from llm_fleet.network.network import Network
+from llm_fleet.references import region_of
 from llm_fleet.rules.inference.front import check_front, check_front_place
 from llm_fleet.rules.inference.routes import NOT_FOUND, routes
 from llm_fleet.rules.problem import raise_problems
@@ -109,14 +110,10 @@ class LoadBalancerFront(Construct):
         - `log_retention_days`: how long what WAF blocked is kept. Default: 90 days.
         - `removal_policy`: of a bucket that is made. Default: retained.
         """
-        region = cdk.Stack.of(scope).region
         subnets = network.load_balancer_subnets(public=front.public is True)
         raise_problems(
             [
-                *(
-                    problem.under("front")
-                    for problem in check_front(front, region=None if is_unresolved(region) else region)
-                ),
+                *(problem.under("front") for problem in check_front(front, region=region_of(scope))),
                 *check_front_place(
                     front,
                     zones=tuple(subnets),

@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.resource_permissions import pull_images
+from llm_fleet.iam.resource_permissions import open_sessions, pull_images
 from llm_fleet.iam.statements import Permission, reasons_of, statement_of
 
 _PRINCIPAL = "ecs-tasks.amazonaws.com"
@@ -82,16 +82,8 @@ def execution_permissions(
 def shell_permissions(*, log_group_arn: str) -> tuple[Permission, ...]:
     """Return what a task needs so that people may open a shell in it by ECS Exec, with its record."""
     return (
-        Permission(
-            sid="Shell",
-            actions=(
-                "ssmmessages:CreateControlChannel",
-                "ssmmessages:CreateDataChannel",
-                "ssmmessages:OpenControlChannel",
-                "ssmmessages:OpenDataChannel",
-            ),
-            resources=("*",),
-            reason="ECS Exec reaches a container through Session Manager; these actions know no resource",
+        open_sessions(
+            "Shell", reason="ECS Exec reaches a container through Session Manager; these actions know no resource"
         ),
         Permission(
             sid="ShellGroups",

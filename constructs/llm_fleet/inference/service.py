@@ -18,10 +18,11 @@ from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity, add_capac
 from llm_fleet.inference.cluster import ServiceLog, render_cluster
 from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.inference.model import ModelCheck
-from llm_fleet.inference.service_plan import NETWORK, ServicePlan, region_of, service_name_of
+from llm_fleet.inference.service_plan import NETWORK, ServicePlan, service_name_of
 from llm_fleet.inference.sight import ServiceSight, watch_devices
 from llm_fleet.inference.task import SERVER, ServingTask
 from llm_fleet.network.network import Network
+from llm_fleet.references import region_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import check_form

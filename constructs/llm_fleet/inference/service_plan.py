@@ -166,9 +166,3 @@ def service_name_of(scope: Construct, given: str | None) -> str:
     limits = task_limits()
     made = cdk.Names.unique_resource_name(scope, max_length=limits.longest_name - len(_SAFE), separator="-")
     return f"{_SAFE}{made}" if made.lower().startswith(limits.provider_prefixes) else made
-
-
-def region_of(scope: Construct) -> str | None:
-    """Return the region of the stack; `None` where it is a token."""
-    region = cdk.Stack.of(scope).region
-    return None if is_unresolved(region) else region

@@ -12,12 +12,12 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.network.network import AddressBook, zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.zones import subnet_of
+from llm_fleet.references import region_of
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import check_existing_network
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.references import SecurityGroup, Subnet
 
@@ -36,8 +36,7 @@ class ExistingNetwork(Construct):
         """
         path = f"{scope.node.path}/{id}"
         raise_problems(check_is_spec(existing, ExistingNetworkSpec, "existing"), subject=path)
-        region = cdk.Stack.of(scope).region
-        raise_problems(check_existing_network(existing, region=None if is_unresolved(region) else region), subject=path)
+        raise_problems(check_existing_network(existing, region=region_of(scope)), subject=path)
         imported = Construct(scope, f"{id}Imported")
         super().__init__(scope, id)
         self._vpc = _vpc(imported, existing)
@@ -48,7 +47,7 @@ class ExistingNetwork(Construct):
         self._security_group = self._own_group or _security_group(imported, existing.security_group)
         self._book = AddressBook(
             subnet_cidrs={zone: existing.compute_cidrs.get(zone) for zone in existing.subnets},
-            region=region,
+            region=region_of(self),
             existing=True,
         )
         self.node.add_validation(self._book)

@@ -15,6 +15,7 @@ from llm_fleet.network.network import AddressBook, InternetExit, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
 from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones, subnet_of
+from llm_fleet.references import region_of
 from llm_fleet.rules.addresses import AddressClaim, AddressPlan
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import (
@@ -27,7 +28,6 @@ from llm_fleet.rules.network import (
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 
@@ -63,11 +63,8 @@ class FleetNetwork(Construct):
         """
         path = f"{scope.node.path}/{id}"
         raise_problems(check_is_spec(spec, NetworkSpec, "spec"), subject=path)
-        region = cdk.Stack.of(scope).region
-        raise_problems(
-            check_network(spec, endpoint_features=endpoint_features, region=None if is_unresolved(region) else region),
-            subject=path,
-        )
+        found = check_network(spec, endpoint_features=endpoint_features, region=region_of(scope))
+        raise_problems(found, subject=path)
         super().__init__(scope, id)
         self._name = self.node.path
         self._zone_ids = spec.zones
@@ -112,7 +109,7 @@ class FleetNetwork(Construct):
                 self._zone_ids, spec.internet, endpoint_features, spec.endpoints, spec.without_endpoints
             ),
             interface_quota=spec.interface_quota,
-            region=region,
+            region=region_of(self),
         )
         self.node.add_validation(self._book)
 

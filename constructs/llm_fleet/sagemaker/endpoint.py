@@ -19,12 +19,12 @@ from constructs import Construct
 from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.network.network import Network
+from llm_fleet.references import region_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_forms
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker.endpoint_monitoring import EndpointSight
 from llm_fleet.sagemaker.endpoint_operations import EndpointAfterwards
 from llm_fleet.sagemaker.endpoint_permissions import (
@@ -220,7 +220,7 @@ class HuggingFaceEndpoint(EndpointBase):
         )
         if endpoint.name is None:
             endpoint = endpoint.narrowed(EndpointSpec, name=_name_of(self))
-        plan = self._plan = EndpointPlan(spec=endpoint, region=_region_of(self))
+        plan = self._plan = EndpointPlan(spec=endpoint, region=region_of(self))
         self._check(plan, network, alarm_topic)
         topic = cast(sns.ITopic | None, alarm_topic)
         if topic is None and endpoint.alarms.topic_arn is not None:
@@ -349,8 +349,3 @@ def _name_of(scope: Construct) -> str:
     longest = endpoint_settings().name.maximum or 0
     # In small letters: ARNs of SageMaker have them so, and policies tell large ones apart.
     return cdk.Names.unique_resource_name(scope, max_length=longest, separator="-").strip("-").lower()
-
-
-def _region_of(scope: Construct) -> str | None:
-    region = cdk.Stack.of(scope).region
-    return None if is_unresolved(region) else region

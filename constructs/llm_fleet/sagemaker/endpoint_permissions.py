@@ -14,7 +14,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.catalog.endpoint_operations import capture_facts
-from llm_fleet.iam.resource_permissions import pull_images, read_bucket
+from llm_fleet.iam.resource_permissions import look_up_network, pull_images, read_bucket
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
 from llm_fleet.spec.buckets import BucketSpec
@@ -105,16 +105,8 @@ def _network(place: Place) -> Sequence[Permission]:
             ),
             reason="each instance gets an interface in the compute subnets; their ids do not exist before",
         ),
-        Permission(
-            sid="NetworkLookup",
-            actions=(
-                "ec2:DescribeDhcpOptions",
-                "ec2:DescribeNetworkInterfaces",
-                "ec2:DescribeSecurityGroups",
-                "ec2:DescribeSubnets",
-                "ec2:DescribeVpcs",
-            ),
-            resources=("*",),
+        look_up_network(
+            "NetworkLookup",
             reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no resource",
         ),
     )

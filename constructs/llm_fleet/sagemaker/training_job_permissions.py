@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.iam.resource_permissions import change_bucket, pull_images, read_bucket
+from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, open_sessions, pull_images, read_bucket
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
@@ -107,16 +107,8 @@ def _network(place: Place) -> tuple[Permission, ...]:
             resources=tuple(place.arn("ec2", f"{kind}/*") for kind in kinds),
             reason="each instance gets an interface in the network's subnets; their ids do not exist before",
         ),
-        Permission(
-            sid="NetworkLookup",
-            actions=(
-                "ec2:DescribeDhcpOptions",
-                "ec2:DescribeNetworkInterfaces",
-                "ec2:DescribeSecurityGroups",
-                "ec2:DescribeSubnets",
-                "ec2:DescribeVpcs",
-            ),
-            resources=("*",),
+        look_up_network(
+            "NetworkLookup",
             reason="SageMaker checks the network before it places a job; EC2's Describe actions know no resource",
         ),
     )
@@ -144,17 +136,7 @@ def _volume_key(key_arn: str | None) -> tuple[Permission, ...]:
 
 def _shell() -> tuple[Permission, ...]:
     return (
-        Permission(
-            sid="Shell",
-            actions=(
-                "ssmmessages:CreateControlChannel",
-                "ssmmessages:CreateDataChannel",
-                "ssmmessages:OpenControlChannel",
-                "ssmmessages:OpenDataChannel",
-            ),
-            resources=("*",),
-            reason="Session Manager opens a shell in the container; these actions know no resource",
-        ),
+        open_sessions("Shell", reason="Session Manager opens a shell in the container; these actions know no resource"),
     )
 
 

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.iam.resource_permissions import change_bucket, pull_images
+from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, pull_images
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of, reasons_of, statement_of
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.node_policy import policy_size
@@ -166,16 +166,8 @@ def interfaces(place: Place, *, subnet_arns: Sequence[str], group_arns: Sequence
             resources=(place.arn("ec2", "network-interface/*"), *subnet_arns, *group_arns),
             reason="SageMaker gives a job interfaces in the subnets that it names; their ids do not exist before",
         ),
-        Permission(
-            sid="InterfacesLookup",
-            actions=(
-                "ec2:DescribeDhcpOptions",
-                "ec2:DescribeNetworkInterfaces",
-                "ec2:DescribeSecurityGroups",
-                "ec2:DescribeSubnets",
-                "ec2:DescribeVpcs",
-            ),
-            resources=("*",),
+        look_up_network(
+            "InterfacesLookup",
             reason="SageMaker checks the VPC before it places a job; EC2's Describe actions know no resource",
         ),
     )
