@@ -5,11 +5,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.lifecycle_scripts.programs import INSTEAD_OF_SUBPROCESS
 from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Node, resource_config
 
 SCRIPTS = str(Path(__file__).parents[2] / "lifecycle_scripts")
 if SCRIPTS not in sys.path:
     sys.path.insert(0, SCRIPTS)
+
+
+@pytest.fixture(scope="session")
+def first_of_each_file(request: pytest.FixtureRequest) -> dict[Path, str]:
+    """The first test of each file by path, whichever process runs it."""
+    return {item.path: item.nodeid for item in reversed(request.session.items)}
+
+
+@pytest.fixture(autouse=True)
+def programs_without_processes(
+    request: pytest.FixtureRequest, first_of_each_file: dict[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run the programs of a moved node in this process, but for the first test of each file."""
+    if request.node.nodeid != first_of_each_file[request.node.path]:
+        monkeypatch.setattr("llm_fleet_node.host.subprocess", INSTEAD_OF_SUBPROCESS)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.manifest_parts import Download, Downloads, Group, InstanceType, Neuron, Steps
 from llm_fleet_node.node import Node
 from llm_fleet_node.places import Places
+from tests.lifecycle_scripts.programs import PROGRAM
 
 NOTHING = Downloads(source="none", mirror_s3_uri=None, files=())
 TRN1 = InstanceType("ml.trn1.32xlarge", "neuron", 16, 8)
@@ -71,7 +71,7 @@ def program(root: Path, name: str, body: str) -> Path:
     """
     place = root / "usr/bin" / name
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"#!{sys.executable} -IS\nimport os, sys\na = sys.argv[1:]\nroot = {str(root)!r}\n{body}\n")
+    place.write_text(f"{PROGRAM}import os, sys\na = sys.argv[1:]\nroot = {str(root)!r}\n{body}\n")
     place.chmod(0o755)
     return place
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.manifest_parts import Downloads, Group, InstanceType, Mount, Steps, User
 from llm_fleet_node.node import Node
 from llm_fleet_node.places import Places
+from tests.lifecycle_scripts.programs import PROGRAM
 
 ALICE = User("alice", 2001, 2001, sudo=True, ssh_public_keys=("ssh-ed25519 AAAAalice a@b",), slurm_account="research")
 BOB = User("bob", 2002, 2002, sudo=False, ssh_public_keys=(), slurm_account=None)
@@ -64,7 +64,7 @@ def program(root: Path, name: str, body: str) -> None:
     """A program in Python on the node. `a`: its arguments, `root`: the node's root, `bad()`: ends it as misused."""
     imports = "os, sys, signal" if "signal." in body else "os, sys"  # hundreds are started: each import counts
     head = (
-        f"#!{sys.executable} -IS\nimport {imports}\na = sys.argv[1:]\nroot = {str(root)!r}\n"
+        f"{PROGRAM}import {imports}\na = sys.argv[1:]\nroot = {str(root)!r}\n"
         "def bad():\n    sys.exit(f'{sys.argv[0]}: not understood: {a}')\n"
         "def read(p):\n    return open(root + p).read() if os.path.exists(root + p) else ''\n"
         "def write(p, t):\n    open(root + p, 'w').write(t)\n"

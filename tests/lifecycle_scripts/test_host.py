@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from llm_fleet_node.host import CommandFailed, Host
+from tests.lifecycle_scripts import programs
+from tests.lifecycle_scripts.moved_node import program
 
 
 def test_what_a_process_said_that_is_gone_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +37,30 @@ def test_a_secret_is_not_told_by_a_command_that_fails(tmp_path: Path, ending: st
         Host(tmp_path).run("teller", timeout=seconds, secret=True)
     assert "s3cr3t" not in f"{told.value}{told.value.output}"
     assert "why" in told.value.output
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(a, os.environ['GIVEN'], 'HOME' in os.environ, sys.stdin.read(), __file__)",
+        "print('half'); sys.exit('why')",
+        "sys.exit(a == ['x', 'y z'])",
+        "sys.stdout.buffer.write(b'\\xff'); raise SystemExit(7)",
+        "assert a == [], a",
+        "import subprocess; print(subprocess.run(['env'], capture_output=True, text=True).stdout.count('GIVEN=g'))",
+        "os.environ.clear(); sys.path.clear(); print(sys.argv)",
+    ],
+)
+def test_a_program_of_a_node_does_without_a_process_what_it_does_in_one(
+    tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "prog", body)
+    ended: list[tuple[int | None, str]] = []
+    for module in (programs.subprocess, programs.INSTEAD_OF_SUBPROCESS):
+        monkeypatch.setattr("llm_fleet_node.host.subprocess", module)
+        try:
+            said = Host(tmp_path).run("prog", "x", "y z", input="in", env={"GIVEN": "g"})
+            ended.append((0, said))
+        except CommandFailed as failed:
+            ended.append((failed.returncode, failed.output.splitlines()[-1] if failed.output else ""))
+    assert ended[0] == ended[1]

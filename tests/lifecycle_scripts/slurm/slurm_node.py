@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from llm_fleet_node.manifest_parts import Accounting, Group, InstanceType, Mount
 from llm_fleet_node.node import Node
 from llm_fleet_node.platform_files import Instance
 from tests.lifecycle_scripts import step_node_4
+from tests.lifecycle_scripts.programs import PROGRAM
 from tests.lifecycle_scripts.step_node_4 import file
 
 PROGRAMS = Path(__file__).with_name("fake_programs.py")
@@ -86,7 +86,7 @@ def _program(root: Path, path: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     # Each finds the node's root by its own place, whatever the root is called there: some are copied.
     place.write_text(
-        f"#!{sys.executable} -IS\nimport os, sys\nsys.path.insert(0, {str(PROGRAMS.parent)!r})\n"
+        f"{PROGRAM}import os, sys\nsys.path.insert(0, {str(PROGRAMS.parent)!r})\n"
         f"os.environ['FAKE_ROOT'] = os.path.realpath(__file__)[: -len({'/' + path!r})]\n"
         f"import {PROGRAMS.stem}\nsys.exit({PROGRAMS.stem}.main())\n"
     )
