@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llm_fleet.accounting.accounting import Accounting as Accounting
     from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
     from llm_fleet.catalog.ec2_instances import Ec2InstanceType as Ec2InstanceType
     from llm_fleet.catalog.instances import InstanceType as InstanceType
@@ -144,6 +143,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.service import Scaling as Scaling
     from llm_fleet.spec.service import ServiceSpec as ServiceSpec
     from llm_fleet.spec.service import SidecarImages as SidecarImages
+    from llm_fleet.spec.slurm_database import Accounting as Accounting
     from llm_fleet.spec.slurm_database import AccountingDatabase as AccountingDatabase
     from llm_fleet.spec.slurm_database import DatabaseEngine as DatabaseEngine
     from llm_fleet.spec.slurm_database import SlurmDatabaseSpec as SlurmDatabaseSpec
@@ -192,7 +192,6 @@ if TYPE_CHECKING:
     from llm_fleet.storage.open_zfs import OpenZfsVolume as OpenZfsVolume
 
 _HOMES = {
-    "accounting.accounting": ("Accounting",),
     "accounting.slurm_database": ("SlurmDatabase",),
     "catalog.ec2_instances": ("Ec2InstanceType",),
     "catalog.instances": ("InstanceType",),
@@ -299,7 +298,7 @@ _HOMES = {
     "spec.people": ("ClusterUser", "Directory", "SlurmAccount"),
     "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
-    "spec.slurm_database": ("AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
+    "spec.slurm_database": ("Accounting", "AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.smp": ("SmpConfiguration",),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),

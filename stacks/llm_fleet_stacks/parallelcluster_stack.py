@@ -63,7 +63,7 @@ class ParallelClusterStack(FleetStack):
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
             accounting=parallelcluster_accounting(
-                self, config.accounting, database=database, group=storage.shared_security_group
+                config.accounting, database=database, group=storage.shared_security_group
             ),
             scripts=_scripts(config, storage),
             users=tuple(config.people.values()),

@@ -10,9 +10,14 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase, SlurmDatabaseSpec
+from llm_fleet.accounting.accounting import (
+    head_node_statements,
+    open_accounting_ports,
+    provider_statements,
+    with_schema,
+)
 from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.rules.accounting import check_accounting_fields
-from llm_fleet.rules.problem import FleetError
 from tests.accounting.conftest import Find
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
@@ -26,16 +31,16 @@ def database(stack: cdk.Stack, network: FleetNetwork) -> SlurmDatabase:
 
 
 def test_a_database(stack: cdk.Stack, database: SlurmDatabase) -> None:
-    accounting = Accounting.database(database)
+    accounting = database.for_parallelcluster()
     assert check_accounting_fields(accounting) == []
     assert stack.resolve(accounting.database_uri)["Fn::Join"][1] == [stack.resolve(database.endpoint), ":3306"]
     assert accounting.user_name == "slurm"
-    assert accounting.password_secret_arn == database.password_secret.secret_arn
-    assert accounting.munge_key_secret_arn is None
+    assert accounting.password_secret is database.password_secret
+    assert accounting.munge_key_secret is None
 
 
 def test_a_schema_is_of_the_cluster_s_hash_and_of_its_stack(stack: cdk.Stack, database: SlurmDatabase) -> None:
-    name = Accounting.database(database).for_cluster(stack, cluster_name="Train-0123abcd").database_name
+    name = with_schema(database.for_parallelcluster(), stack, cluster_name="Train-0123abcd").database_name
     assert name is not None
     (prefix, guid) = stack.resolve(name)["Fn::Join"][1]
     assert prefix == "slurm_acct_db_train_0123abcd_"
@@ -57,8 +62,8 @@ def test_a_schema_of_a_name_that_only_the_deployment_knows(stack: cdk.Stack) -> 
 
 
 def test_a_schema_of_yours_is_left_alone(stack: cdk.Stack, database: SlurmDatabase) -> None:
-    accounting = Accounting.database(database, database_name="ours")
-    assert accounting.for_cluster(stack, cluster_name="train-0123abcd") is accounting
+    accounting = database.for_parallelcluster(database_name="ours")
+    assert with_schema(accounting, stack, cluster_name="train-0123abcd") is accounting
 
 
 def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
@@ -66,22 +71,22 @@ def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
 ) -> None:
     theirs = cdk.Stack(app, "Cluster", env=cdk.Environment(account=stack.account, region=stack.region))
     own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
-    accounting = Accounting.database(database)
-    rules = accounting.open_ports(theirs, [network.security_group, own])
+    accounting = database.for_parallelcluster()
+    rules = open_accounting_ports(accounting, theirs, [network.security_group, own])
     # The network's group is every cluster's: its rules stand beside the database, once. The cluster's own go with it.
     assert [cdk.Stack.of(rule) for rule in rules] == [stack, theirs]
-    assert accounting.open_ports(theirs, [network.security_group])[0] is rules[0]
+    assert open_accounting_ports(accounting, theirs, [network.security_group])[0] is rules[0]
     app.synth()
     assert stack.dependencies == []
 
 
 def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
-    accounting = Accounting.database(database)
-    (decrypt,) = (stack.resolve(one.to_statement_json()) for one in accounting.head_node_statements())
+    accounting = database.for_parallelcluster()
+    (decrypt,) = (stack.resolve(one.to_statement_json()) for one in head_node_statements(accounting))
     assert decrypt["Action"] == "kms:Decrypt"
     assert decrypt["Resource"]["Fn::GetAtt"][0].startswith("Key")
     assert decrypt["Condition"] == {"StringEquals": {"kms:ViaService": "secretsmanager.us-west-2.amazonaws.com"}}
-    (look_up,) = (stack.resolve(one.to_statement_json()) for one in accounting.provider_statements())
+    (look_up,) = (stack.resolve(one.to_statement_json()) for one in provider_statements(accounting))
     assert look_up["Action"] == "secretsmanager:DescribeSecret"
     assert look_up["Resource"] == stack.resolve(database.password_secret.secret_arn)
 
@@ -89,33 +94,24 @@ def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stac
 def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     munge = secretsmanager.Secret.from_secret_attributes(stack, "Munge", secret_complete_arn=SECRET, encryption_key=key)
-    accounting = Accounting.slurmdbd(
-        "slurmdbd.example.com", munge_key_secret=munge, connections=ec2.SecurityGroup(stack, "Dbd", vpc=network.vpc)
+    accounting = Accounting(
+        slurmdbd_host="slurmdbd.example.com",
+        munge_key_secret=munge,
+        connections=ec2.SecurityGroup(stack, "Dbd", vpc=network.vpc),
     )
     assert check_accounting_fields(accounting) == []
-    assert (accounting.slurmdbd_host, accounting.slurmdbd_port, accounting.database_uri) == (
-        "slurmdbd.example.com",
-        None,
-        None,
-    )
-    assert accounting.for_cluster(stack, cluster_name="train-0123abcd").database_name is None
-    actions = [one.to_statement_json()["Action"] for one in accounting.provider_statements()]
+    assert (accounting.port, accounting.effective_port, accounting.database_uri) == (None, 6819, None)
+    assert with_schema(accounting, stack, cluster_name="train-0123abcd").database_name is None
+    actions = [one.to_statement_json()["Action"] for one in provider_statements(accounting)]
     assert actions == ["secretsmanager:GetSecretValue", "kms:Decrypt"]
-    accounting.open_ports(stack, [network.security_group])
+    open_accounting_ports(accounting, stack, [network.security_group])
     ports = [rule["Properties"].get("FromPort") for rule in find("AWS::EC2::SecurityGroupIngress").values()]
     assert 6819 in ports
 
 
 def test_without_a_guard_and_a_key_there_is_nothing_to_do(stack: cdk.Stack, network: FleetNetwork) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Password", SECRET)
-    accounting = Accounting.database(SlurmDatabase.from_attributes(endpoint="db.example.com", password_secret=secret))
+    accounting = Accounting(endpoint="db.example.com", password_secret=secret)
     assert accounting.database_uri == "db.example.com:3306"
-    assert accounting.open_ports(stack, [network.security_group]) == []
-    assert accounting.head_node_statements() == []
-
-
-def test_a_secret_of_the_other_form_is_no_secret_for_parallelcluster(stack: cdk.Stack) -> None:
-    secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Credentials", SECRET)
-    existing = SlurmDatabase.from_attributes(endpoint="db.example.com", credentials_secret=secret)
-    with pytest.raises(FleetError, match="LF693"):
-        Accounting.database(existing)
+    assert open_accounting_ports(accounting, stack, [network.security_group]) == []
+    assert head_node_statements(accounting) == []

@@ -7,11 +7,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
-    EfaSecurityGroup,
     ExistingNetworkSpec,
     FleetKey,
     FleetNetwork,
@@ -254,18 +252,3 @@ def test_metrics(stack: cdk.Stack, network: FleetNetwork, engine: str, dimension
     assert metric.dimensions is not None
     assert stack.resolve(metric.dimensions) == {dimension: stack.resolve(database.resource.ref)}
     assert database.metric_cpu().metric_name == "CPUUtilization"
-
-
-def test_an_existing_database_is_what_was_told(stack: cdk.Stack) -> None:
-    secret = secretsmanager.Secret.from_secret_name_v2(stack, "Secret", "slurm")
-    guard = EfaSecurityGroup(
-        stack, "Guard", vpc=ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-1", availability_zones=["us-west-2a"])
-    )
-    database = SlurmDatabase.from_attributes(
-        endpoint="db.example.com", port=3307, user_name="acct", credentials_secret=secret, connections=guard
-    )
-    told = database.for_hyperpod(database_name="acct")
-    assert (told.endpoint, told.port, told.database_name) == ("db.example.com", 3307, "acct")
-    assert told.connections is guard
-    with pytest.raises(FleetError, match="LF693"):
-        SlurmDatabase.from_attributes(endpoint="db.example.com", password_secret=secret).for_hyperpod()

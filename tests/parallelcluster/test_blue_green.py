@@ -109,7 +109,7 @@ def test_accounting_of_the_new_cluster_is_in_a_schema_of_its_own(build: Build):
     secret = secretsmanager.Secret.from_secret_complete_arn(
         cdk.Stack(), "S", "arn:aws:secretsmanager:us-west-2:111122223333:secret:db-abcdef"
     )
-    accounting = Accounting(database_uri="db.example.com:3306", user_name="slurm", password_secret=secret, port=3306)
+    accounting = Accounting(endpoint="db.example.com", password_secret=secret)
     schemas: set[str] = set()
     for instance_type in ("m5.2xlarge", "m5.4xlarge"):
         template = Template.from_stack(build(accounting=accounting, head_node=HeadNode(instance_type=instance_type)))

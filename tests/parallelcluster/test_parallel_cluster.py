@@ -1,7 +1,6 @@
 """The cluster: what stands in the template, and what is refused before anything does."""
 
 import re
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -253,14 +252,15 @@ def test_scripts_that_move_are_another_cluster(stack: cdk.Stack, make: Make):
 
 def test_it_waits_for_the_servers_of_its_accounting(stack: cdk.Stack, make: Make):
     server = cdk.CfnResource(stack, "Server", type="AWS::RDS::DBInstance")
-    elsewhere = Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=_secret(stack))
-    cluster = make(accounting=replace(elsewhere, servers=[server]))
+    elsewhere = Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=_secret(stack), servers=[server])
+    cluster = make(accounting=elsewhere)
     assert server.node.path in [each.node.path for each in cluster.resource.node.dependencies]
 
 
 def test_accounting_is_named_after_the_cluster_and_its_port_is_opened(stack: cdk.Stack, make: Make, properties: Read):
     guard = ec2.SecurityGroup.from_security_group_id(stack, "Guard", "sg-0123456789abcdef7")
-    make(accounting=Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=_secret(stack), connections=guard))
+    elsewhere = Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=_secret(stack), connections=guard)
+    make(accounting=elsewhere)
     settings = properties()["ClusterConfiguration"]["Scheduling"]["SlurmSettings"]
     assert settings["ExternalSlurmdbd"] == {"Host": "slurmdbd.example.com"}
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")

@@ -150,7 +150,7 @@ def test_boundary_of_roles(stack: cdk.Stack, make: Make):
 def test_munge_key_of_accounting(stack: cdk.Stack, make: Make):
     arn = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-abcdef"
     munge = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", arn)
-    make(accounting=Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=munge))
+    make(accounting=Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=munge))
     assert policy(stack)["MungeKey"]["Action"] == "secretsmanager:GetSecretValue"
     assert policy(stack)["MungeKey"]["Resource"] == arn
 

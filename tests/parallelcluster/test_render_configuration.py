@@ -1,7 +1,6 @@
 """A cluster as ParallelCluster's configuration: nothing left out, nothing empty, and ParallelCluster reads it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -15,6 +14,7 @@ from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.slurm_database import Accounting
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (
     GROUP,
@@ -52,17 +52,11 @@ NEVER_TOGETHER = {
 """Typed keys that exclude another of the cluster of everything; `Id` is ParallelCluster's older word for `Name`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Database:
-    """Accounting in a database."""
-
-    database_uri: str | None = "db.example.com:3306"
-    user_name: str | None = "slurm"
-    password_secret_arn: str | None = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
-    database_name: str | None = "train"
-    slurmdbd_host: str | None = None
-    slurmdbd_port: int | None = None
-    munge_key_secret_arn: str | None = None
+DATABASE = Accounting(
+    endpoint="db.example.com",
+    password_secret="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
+    database_name="train",
+)
 
 
 @pytest.fixture
@@ -153,7 +147,7 @@ def test_the_cluster_of_the_talk(trainium: Queue) -> None:
 
 def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_overrides() -> None:
     """`TYPED_KEYS` is what the rendering writes, neither less nor more, so that no override passes by an attribute."""
-    told = render_configuration(cluster_of_everything(accounting=Database()), HOOKS, POLICIES)
+    told = render_configuration(cluster_of_everything(accounting=DATABASE), HOOKS, POLICIES)
     rendered = set(places(told))
     typed = typed_places()
     assert check_configuration(told) == []
@@ -171,8 +165,8 @@ def test_every_typed_key_is_one_of_parallelcluster() -> None:
     assert [place for place in typed_places() if not (schema_at(place) or schema_at(f"{place}[]"))] == []
 
 
-@pytest.mark.parametrize("accounting", [None, Database()])
-def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Database | None) -> None:
+@pytest.mark.parametrize("accounting", [None, DATABASE])
+def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Accounting | None) -> None:
     told = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
     assert oracle.schema(told) == []
     assert list(empties(told)) == []
@@ -210,10 +204,7 @@ def test_hooks_and_policies_go_to_their_nodes() -> None:
 
 def test_an_external_slurmdbd(trainium: Queue) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
-    outside = Database(
-        database_uri=None, user_name=None, password_secret_arn=None, database_name=None,
-        slurmdbd_host="10.0.0.10", slurmdbd_port=6819, munge_key_secret_arn=secret,
-    )  # fmt: skip
+    outside = Accounting(slurmdbd_host="10.0.0.10", port=6819, munge_key_secret=secret)
     told = render_configuration(cluster(trainium, accounting=outside))
     assert told["Scheduling"]["SlurmSettings"] == {
         "QueueUpdateStrategy": "DRAIN",

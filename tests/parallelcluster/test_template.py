@@ -101,7 +101,7 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
             stack, "Fsx", LustreSpec(storage_capacity_gib=4800, metadata_iops=12000), network=network
         ),
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
-        accounting=Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=munge),
+        accounting=Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=munge),
         users=[ClusterUser(name="ada", uid=2001)],
         s3_mounts=[S3Mount(bucket=data, mount_path="/s3/data", prefix="tokenized", groups=["trn1"])],
         write_buckets=[data],

@@ -122,7 +122,7 @@ def made() -> Made:
         users=[ADA],
         slurm_accounts=ACCOUNTS,
         directory=asked,
-        accounting=Accounting.slurmdbd("db.example", munge_key_secret=munge),
+        accounting=Accounting(slurmdbd_host="db.example", munge_key_secret=munge),
     )
     key = kms.Key.from_key_arn(stack, "SessionKey", KEY)
     log_group = logs.LogGroup.from_log_group_name(stack, "Log", "/sessions")

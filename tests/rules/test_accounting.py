@@ -6,14 +6,13 @@ import pytest
 
 from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
 from tests.rules.parallelcluster.shapes import Database, changed
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 TOKEN = "${Token[TOKEN.7]}"
 DATABASE = Database()
-SLURMDBD = Database(
-    database_uri=None, user_name=None, password_secret_arn=None, slurmdbd_host="10.0.0.7", munge_key_secret_arn=SECRET
-)
+SLURMDBD = Database(endpoint=None, password_secret=None, slurmdbd_host="10.0.0.7", munge_key_secret=SECRET)
 
 
 def test_good_ones() -> None:
@@ -22,27 +21,27 @@ def test_good_ones() -> None:
 
 
 def test_tokens_pass() -> None:
-    tokens = Database(
-        database_uri=f"{TOKEN}:3306", user_name=TOKEN, password_secret_arn=TOKEN, database_name=f"slurm_{TOKEN}"
-    )
+    tokens = Database(endpoint=TOKEN, user_name=TOKEN, password_secret=TOKEN, database_name=f"slurm_{TOKEN}")
     assert check_accounting_fields(tokens) == []
-    assert check_accounting_fields(changed(SLURMDBD, slurmdbd_host=TOKEN, munge_key_secret_arn=TOKEN)) == []
+    assert check_accounting_fields(changed(SLURMDBD, slurmdbd_host=TOKEN, munge_key_secret=TOKEN)) == []
 
 
 @pytest.mark.parametrize(
-    ("uri", "remedy"),
+    ("endpoint", "remedy"),
     [
         ("mysql://db.example.com", "db.example.com:3306"),
-        ("//db.example.com:3306/slurm", "db.example.com:3306"),
+        ("//db.example.com/slurm", "db.example.com:3306"),
         ("db.example.com:99999", "db.example.com:3306"),
         ("slurm@db.example.com", "slurm:3306"),
     ],
 )
-def test_the_remedy_for_an_address_is_one(uri: str, remedy: str) -> None:
-    (problem,) = check_accounting_fields(changed(DATABASE, database_uri=uri))
-    assert (problem.code, problem.path, problem.value) == (Code.ACCOUNTING_ADDRESS, ("database_uri",), uri)
+def test_the_remedy_for_an_address_is_one(endpoint: str, remedy: str) -> None:
+    (problem,) = check_accounting_fields(changed(DATABASE, endpoint=endpoint))
+    assert (problem.code, problem.path) == (Code.ACCOUNTING_ADDRESS, ("endpoint",))
+    assert problem.value == f"{endpoint}:3306"
     assert remedy in problem.remedy
-    assert check_accounting_fields(changed(DATABASE, database_uri=remedy)) == []
+    host, _, port = remedy.partition(":")
+    assert check_accounting_fields(changed(DATABASE, endpoint=host, port=int(port))) == []
 
 
 @pytest.mark.parametrize(
@@ -50,11 +49,10 @@ def test_the_remedy_for_an_address_is_one(uri: str, remedy: str) -> None:
     [
         ({"user_name": "slurm # comment"}, Code.ACCOUNTING_USER, "user_name"),
         ({"user_name": "u" * 33}, Code.ACCOUNTING_USER, "user_name"),
-        ({"password_secret_arn": SECRET + "\n"}, Code.ACCOUNTING_SECRET, "password_secret_arn"),
         ({"database_name": "slurm\n"}, Code.ACCOUNTING_SCHEMA, "database_name"),
         ({"database_name": ""}, Code.ACCOUNTING_SCHEMA, "database_name"),
-        ({"database_uri": "db.example.com:0"}, Code.ACCOUNTING_ADDRESS, "database_uri"),
-        ({"database_uri": ""}, Code.ACCOUNTING_ADDRESS, "database_uri"),
+        ({"port": 0}, Code.ACCOUNTING_ADDRESS, "endpoint"),
+        ({"endpoint": ""}, Code.ACCOUNTING_ADDRESS, "endpoint"),
     ],
 )
 def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: str) -> None:
@@ -66,11 +64,11 @@ def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: s
 @pytest.mark.parametrize(
     ("change", "code", "path"),
     [
-        ({"slurmdbd_port": 0}, Code.ACCOUNTING_ADDRESS, "slurmdbd_port"),
-        ({"slurmdbd_port": 70000}, Code.ACCOUNTING_ADDRESS, "slurmdbd_port"),
+        ({"port": 0}, Code.ACCOUNTING_ADDRESS, "port"),
+        ({"port": 70000}, Code.ACCOUNTING_ADDRESS, "port"),
         ({"slurmdbd_host": "tcp://dbd"}, Code.ACCOUNTING_ADDRESS, "slurmdbd_host"),
         ({"slurmdbd_host": "dbd:6819"}, Code.ACCOUNTING_ADDRESS, "slurmdbd_host"),
-        ({"password_secret_arn": SECRET}, Code.ACCOUNTING_PLACE, "password_secret_arn"),
+        ({"password_secret": SECRET}, Code.ACCOUNTING_PLACE, "password_secret"),
         ({"database_name": "slurm"}, Code.ACCOUNTING_PLACE, "database_name"),
     ],
 )
@@ -81,14 +79,25 @@ def test_slurmdbd_elsewhere(change: dict[str, Any], code: Code, path: str) -> No
 
 def test_everything_at_once() -> None:
     found = check_accounting_fields(
-        Database(database_uri="/x y", user_name="", password_secret_arn="x", database_name="A", slurmdbd_host="a b")
+        Database(endpoint="/x y", user_name="", password_secret=None, database_name="A", slurmdbd_host="a b")
     )
     assert [problem.code for problem in found] == [
         Code.ACCOUNTING_PLACE,
         Code.ACCOUNTING_ADDRESS,
-        Code.ACCOUNTING_USER,
         Code.ACCOUNTING_SECRET,
+        Code.ACCOUNTING_USER,
         Code.ACCOUNTING_SCHEMA,
         Code.ACCOUNTING_ADDRESS,
         Code.ACCOUNTING_MUNGE_KEY,
     ]
+
+
+@pytest.mark.parametrize("field", ["password_secret", "munge_key_secret"])
+@pytest.mark.parametrize(
+    "given", ["the-name-of-it", "arn:aws:ssm:us-west-2:111122223333:parameter/secret", SECRET + "\n", "hunter2"]
+)
+def test_a_secret_is_named_by_its_arn_and_is_not_repeated(field: str, given: str) -> None:
+    """ParallelCluster takes neither a name nor a parameter of SSM (PasswordSecretArnValidator)."""
+    with pytest.raises(FleetError, match="LF116") as raised:
+        changed(DATABASE, **{field: given})
+    assert given not in str(raised.value)

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
-from constructs import Construct, IDependable
+from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.slurm import slurm_database_facts
@@ -134,42 +134,3 @@ def let_in(
             home = scope if made_here else guard
             rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
     return rules
-
-
-class ReachableSlurmDatabase(Protocol):
-    """A MySQL-compatible database that slurmdbd can sign in to, made here or elsewhere."""
-
-    @property
-    def endpoint(self) -> str:
-        """Host name."""
-        ...
-
-    @property
-    def port(self) -> int:
-        """TCP port."""
-        ...
-
-    @property
-    def user_name(self) -> str:
-        """Who slurmdbd signs in as."""
-        ...
-
-    @property
-    def password_secret(self) -> secretsmanager.ISecret | None:
-        """A secret whose text is the password and nothing else, as ParallelCluster wants it; `None`: nobody told."""
-        ...
-
-    @property
-    def credentials_secret(self) -> secretsmanager.ISecret | None:
-        """A secret with JSON of `username` and `password`, as HyperPod wants it; `None`: nobody told."""
-        ...
-
-    @property
-    def guard(self) -> ec2.IConnectable | None:
-        """Its security groups, into which clusters are let; `None` when their nodes are let in already."""
-        ...
-
-    @property
-    def servers(self) -> Sequence[IDependable]:
-        """What must stand before slurmdbd signs in, besides what `endpoint` refers to."""
-        ...

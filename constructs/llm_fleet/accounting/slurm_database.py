@@ -1,4 +1,4 @@
-"""A database for Slurm's accounting: made, or imported."""
+"""A database for Slurm's accounting."""
 
 from collections.abc import Sequence
 
@@ -11,44 +11,16 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
-from llm_fleet.accounting.accounting import for_hyperpod
 from llm_fleet.accounting.accounting_database import DatabasePlace, DatabaseSecrets
 from llm_fleet.accounting.database_server import ServerOptions, aurora, database_parameters, rds_instance
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.held import hold
 from llm_fleet.network.network import Network
 from llm_fleet.references import key_of, subnet_of
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
-from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
-
-
-class ImportedSlurmDatabase:
-    """What `SlurmDatabase.from_attributes` returns: as much of a database as was told. Nothing is looked up or made."""
-
-    def __init__(
-        self,
-        *,
-        endpoint: str,
-        port: int,
-        user_name: str,
-        password_secret: secretsmanager.ISecret | None,
-        credentials_secret: secretsmanager.ISecret | None,
-        guard: ec2.IConnectable | None,
-    ) -> None:
-        """Take what is known."""
-        self.endpoint = endpoint
-        self.port = port
-        self.user_name = user_name
-        self.password_secret = password_secret
-        self.credentials_secret = credentials_secret
-        self.guard = guard
-        self.servers: Sequence[IDependable] = ()
-
-    def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
-        """Return it as a HyperPod cluster takes it; raise `FleetError` (LF693) without `credentials_secret`."""
-        return for_hyperpod(self, database_name=database_name)
+from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase, SlurmDatabaseSpec
 
 
 @jsii.implements(ec2.IConnectable)
@@ -123,34 +95,6 @@ class SlurmDatabase(Construct):
             security_groups=[place.security_group], default_port=ec2.Port.tcp(spec.port)
         )
 
-    @staticmethod
-    def from_attributes(
-        *,
-        endpoint: str,
-        user_name: str = "slurm",
-        port: int | None = None,
-        password_secret: secretsmanager.ISecret | None = None,
-        credentials_secret: secretsmanager.ISecret | None = None,
-        connections: ec2.IConnectable | None = None,
-    ) -> ImportedSlurmDatabase:
-        """Return a database that exists already.
-
-        - `endpoint`: its host name. `port`: default, 3306.
-        - `user_name`: who slurmdbd signs in as, and who may create schemas. For ParallelCluster; HyperPod reads it in
-          the secret.
-        - `password_secret`: a secret whose text is the password and nothing else; a ParallelCluster needs it.
-        - `credentials_secret`: a secret with JSON of `username` and `password`; a HyperPod cluster needs it.
-        - `connections`: what guards it; clusters are let in. Default: you let them in.
-        """
-        return ImportedSlurmDatabase(
-            endpoint=endpoint,
-            port=slurm_database_facts().port if port is None else port,
-            user_name=user_name,
-            password_secret=password_secret,
-            credentials_secret=credentials_secret,
-            guard=connections,
-        )
-
     @property
     def endpoint(self) -> str:
         """Host name of the server that takes writes."""
@@ -198,7 +142,30 @@ class SlurmDatabase(Construct):
 
     def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
         """Return it as a HyperPod cluster takes it. `database_name`: default, a schema of each cluster's own."""
-        return for_hyperpod(self, database_name=database_name)
+        return AccountingDatabase(
+            endpoint=self.endpoint,
+            secret=self.credentials_secret,
+            port=None if self.port == hyperpod_facts().accounting_port else self.port,
+            database_name=database_name,
+            connections=self,
+            servers=self.servers,
+        )
+
+    def for_parallelcluster(self, *, database_name: str | None = None) -> Accounting:
+        """Return it as a ParallelCluster takes it, whose head node then runs slurmdbd.
+
+        `database_name`: the schema, of lower-case letters, digits and underscores. Default: one that no other cluster
+        has, nor this one after it is made anew, because slurmdbd refuses the records of another cluster's id.
+        """
+        return Accounting(
+            endpoint=self.endpoint,
+            port=self.port,
+            user_name=self.user_name,
+            password_secret=self.password_secret,
+            database_name=database_name,
+            connections=self,
+            servers=self.servers,
+        )
 
     def grant_read_secret(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` read user name and password, e.g. to look into the records with a MySQL client."""

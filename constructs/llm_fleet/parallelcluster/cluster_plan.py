@@ -8,7 +8,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.lifecycle.node_setup import (
     NodeSetup,
@@ -47,6 +46,7 @@ from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCl
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.people import Directory, SlurmAccount
 from llm_fleet.spec.references import POLICY
+from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.storage.file_systems import MountableLustre
 
 _SECTION = "DirectoryService"

@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IDependable, IValidation
 
+from llm_fleet.accounting.accounting import open_accounting_ports, provider_statements, with_schema
 from llm_fleet.iam.statements import NamedPolicy, Place
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
@@ -88,7 +89,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
         file_system.allow_mount_from(group)
-    return plan.accounting.open_ports(scope, [group]) if plan.accounting else []
+    return open_accounting_ports(plan.accounting, scope, [group]) if plan.accounting else []
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
@@ -181,7 +182,7 @@ class ClusterResources(Construct):
             bundle=scripts.access if scripts else None,
             boundary="PermissionsBoundary" in identity.configuration.get("Iam", {}),
         )
-        statements = accounting.provider_statements() if accounting else []
+        statements = provider_statements(accounting) if accounting else []
         if not permissions and not statements:
             return None
         return NamedPolicy(
@@ -206,7 +207,7 @@ def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> Clus
     accounting = plan.accounting
     if accounting is None:
         return plan
-    named = accounting.for_cluster(scope, cluster_name=cluster_name)
+    named = with_schema(accounting, scope, cluster_name=cluster_name)
     return replace(plan, accounting=named, shape=plan.shape.model_copy(update={"accounting": named}))
 
 

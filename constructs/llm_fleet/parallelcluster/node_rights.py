@@ -10,6 +10,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from llm_fleet.accounting.accounting import head_node_statements
 from llm_fleet.iam.permissions import NodeFeatures, parallelcluster_permissions
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
@@ -157,4 +158,4 @@ def _mounted(plan: ClusterPlan, groups: set[str], *, read_only: bool) -> list[Bu
 
 
 def _of_accounting(plan: ClusterPlan) -> list[iam.PolicyStatement]:
-    return plan.accounting.head_node_statements() if plan.accounting else []
+    return head_node_statements(plan.accounting) if plan.accounting else []

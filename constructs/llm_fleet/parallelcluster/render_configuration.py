@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
-from llm_fleet.rules.accounting import AccountingLike
 from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, has_home_of_its_own, placement_group_of
 from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
 from llm_fleet.rules.terms import InternalStorage
@@ -19,6 +18,8 @@ from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.references import SECRET
+from llm_fleet.spec.slurm_database import Accounting
 
 
 def pruned(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,7 +295,7 @@ def render_queue(queue: Queue, hooks: Hooks, policies: NodePolicies) -> dict[str
     return merged(pruned(rendered), queue.overrides)
 
 
-def render_slurm_settings(slurm: SlurmSettings, accounting: AccountingLike | None) -> dict[str, Any]:
+def render_slurm_settings(slurm: SlurmSettings, accounting: Accounting | None) -> dict[str, Any]:
     """Return `SlurmSettings`."""
     rendered = {
         "ScaledownIdletime": slurm.scaledown_idletime_minutes,
@@ -307,17 +308,22 @@ def render_slurm_settings(slurm: SlurmSettings, accounting: AccountingLike | Non
     return merged(pruned(rendered), slurm.overrides)
 
 
-def _accounting(accounting: AccountingLike) -> dict[str, Any]:
+def _accounting(accounting: Accounting) -> dict[str, Any]:
+    password, munge_key = (
+        None if secret is None else SECRET.name_of(secret)
+        for secret in (accounting.password_secret, accounting.munge_key_secret)
+    )
     database = {
         "Uri": accounting.database_uri,
         "UserName": accounting.user_name,
-        "PasswordSecretArn": accounting.password_secret_arn,
+        "PasswordSecretArn": password,
         "DatabaseName": accounting.database_name,
     }
+    slurmdbd = {"Host": accounting.slurmdbd_host, "Port": accounting.port}
     return {
-        "Database": {} if accounting.database_uri is None else pruned(database),
-        "ExternalSlurmdbd": pruned({"Host": accounting.slurmdbd_host, "Port": accounting.slurmdbd_port}),
-        "MungeKeySecretArn": accounting.munge_key_secret_arn,
+        "Database": {} if accounting.endpoint is None else pruned(database),
+        "ExternalSlurmdbd": {} if accounting.slurmdbd_host is None else pruned(slurmdbd),
+        "MungeKeySecretArn": munge_key,
     }
 
 

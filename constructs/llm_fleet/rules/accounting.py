@@ -5,7 +5,6 @@ aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
 """
 
 import re
-from typing import Protocol
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.slurm import slurm_database_facts
@@ -13,6 +12,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number
+from llm_fleet.spec.slurm_database import Accounting
 
 SCHEMA_PREFIX = "slurm_acct_db_"
 """What the names of schemas begin with, as HyperPod's own do."""
@@ -24,97 +24,34 @@ _USER = re.compile(r"[^\s#'\"\\]{1,32}")
 """MySQL's own limit; slurmdbd.conf ends a value at a blank and at `#`."""
 
 
-class AccountingLike(Protocol):
-    """Slurm's accounting outside the cluster: a database (`Database`) or a slurmdbd (`ExternalSlurmdbd`).
-
-    The construct has secrets and ports of the CDK behind it, the fleet file ARNs.
-    """
-
-    @property
-    def database_uri(self) -> str | None:
-        """`Database/Uri`, host and port; `None` with `slurmdbd_host`."""
-        ...
-
-    @property
-    def user_name(self) -> str | None:
-        """`Database/UserName`."""
-        ...
-
-    @property
-    def password_secret_arn(self) -> str | None:
-        """`Database/PasswordSecretArn`."""
-        ...
-
-    @property
-    def database_name(self) -> str | None:
-        """`Database/DatabaseName`; `None` is one named by the cluster."""
-        ...
-
-    @property
-    def slurmdbd_host(self) -> str | None:
-        """`ExternalSlurmdbd/Host`."""
-        ...
-
-    @property
-    def slurmdbd_port(self) -> int | None:
-        """`ExternalSlurmdbd/Port`."""
-        ...
-
-    @property
-    def munge_key_secret_arn(self) -> str | None:
-        """`MungeKeySecretArn`, which an external slurmdbd needs."""
-        ...
-
-
-def check_accounting_fields(accounting: AccountingLike) -> list[Problem]:
-    """Return what is wrong with accounting outside a cluster by itself, by the attributes of `AccountingLike`."""
+def check_accounting_fields(accounting: Accounting) -> list[Problem]:
+    """Return what is wrong with accounting outside a cluster by itself, by attribute names."""
     return [
         *_check_one_place(accounting),
         *_check_address(accounting.database_uri),
         *_check_sign_in(accounting),
-        *_check_secret_arn(accounting.password_secret_arn, "password_secret_arn"),
         *_check_database_name(accounting.database_name),
         *_check_slurmdbd(accounting),
-        *_check_secret_arn(accounting.munge_key_secret_arn, "munge_key_secret_arn"),
     ]
 
 
-def keeps_records(accounting: AccountingLike | None) -> bool:
-    """Return whether Slurm keeps accounts: with a database or a slurmdbd elsewhere, not by a munge key alone."""
-    return accounting is not None and (accounting.database_uri is not None or accounting.slurmdbd_host is not None)
+def keeps_records(accounting: Accounting | None) -> bool:
+    """Return whether Slurm keeps accounts of a cluster with `accounting`."""
+    return accounting is not None and accounting.keeps_records
 
 
-def check_has_password_secret(*, told: bool) -> list[Problem]:
-    """Return a problem unless the secret with the password alone was told of a database for a ParallelCluster."""
-    return [] if told else [_wrong_form("password_secret", "the password and nothing else", "ParallelCluster")]
-
-
-def check_has_credentials_secret(*, told: bool) -> list[Problem]:
-    """Return a problem unless the secret with user and password was told of a database for HyperPod."""
-    return [] if told else [_wrong_form("credentials_secret", "JSON of `username` and `password`", "HyperPod")]
-
-
-def _wrong_form(attribute: str, form: str, whose: str) -> Problem:
-    return Problem(
-        code=Code.ACCOUNTING_SECRET_FORM,
-        path=(attribute,),
-        message=f"{whose} reads a secret whose text is {form}, and none was told of this database",
-        remedy=f"make such a secret, and tell it as `{attribute}`",
-    )
-
-
-def _check_one_place(accounting: AccountingLike) -> list[Problem]:
-    here, there = accounting.database_uri is not None, accounting.slurmdbd_host is not None
+def _check_one_place(accounting: Accounting) -> list[Problem]:
+    here, there = accounting.endpoint is not None, accounting.slurmdbd_host is not None
     if here is not there:
         return _check_beside_slurmdbd(accounting) if there else []
-    of_database = (accounting.password_secret_arn, accounting.database_name)
-    if not here and accounting.munge_key_secret_arn is not None and of_database == (None, None):
+    of_database = (accounting.password_secret, accounting.database_name)
+    if not here and accounting.munge_key_secret is not None and of_database == (None, None):
         return []  # The cluster keeps no records, and its key is the user's: ParallelCluster takes it by itself.
     both = "both a database and a slurmdbd elsewhere are named"
     return [
         Problem(
             code=Code.ACCOUNTING_PLACE,
-            path=("slurmdbd_host",) if here else ("database_uri",),
+            path=("slurmdbd_host",) if here else ("endpoint",),
             value=accounting.slurmdbd_host,
             message=both if here else "neither a database nor a slurmdbd elsewhere is named",
             remedy="keep one: the slurmdbd has a database of its own"
@@ -124,7 +61,7 @@ def _check_one_place(accounting: AccountingLike) -> list[Problem]:
     ]
 
 
-def _check_beside_slurmdbd(accounting: AccountingLike) -> list[Problem]:
+def _check_beside_slurmdbd(accounting: Accounting) -> list[Problem]:
     return [
         Problem(
             code=Code.ACCOUNTING_PLACE,
@@ -134,7 +71,7 @@ def _check_beside_slurmdbd(accounting: AccountingLike) -> list[Problem]:
             remedy="remove it",
         )
         for attribute, value in (
-            ("password_secret_arn", accounting.password_secret_arn),
+            ("password_secret", accounting.password_secret),
             ("database_name", accounting.database_name),
         )
         if value is not None
@@ -154,7 +91,7 @@ def _check_address(uri: str | None) -> list[Problem]:
     return [
         Problem(
             code=Code.ACCOUNTING_ADDRESS,
-            path=("database_uri",),
+            path=("endpoint",),
             value=uri,
             message=f"the address of the database {fault}",
             allowed="<host> or <host>:<port>, with a port of 1 to 65535",
@@ -163,22 +100,20 @@ def _check_address(uri: str | None) -> list[Problem]:
     ]
 
 
-def _check_sign_in(accounting: AccountingLike) -> list[Problem]:
+def _check_sign_in(accounting: Accounting) -> list[Problem]:
     """Return what is missing beside a database, and a user name that slurmdbd could not be told."""
     problems: list[Problem] = []
-    if accounting.database_uri is not None and accounting.password_secret_arn is None:
+    if accounting.database_uri is not None and accounting.password_secret is None:
         problems.append(
             Problem(
                 code=Code.ACCOUNTING_SECRET,
-                path=("password_secret_arn",),
+                path=("password_secret",),
                 message="the database has no secret with its password",
                 remedy="name the secret whose text is the password and nothing else",
             )
         )
     user = accounting.user_name
-    if user is None and accounting.database_uri is None:
-        return problems
-    if user is None or not (is_unresolved(user) or _USER.fullmatch(user)):
+    if not (is_unresolved(user) or _USER.fullmatch(user)):
         problems.append(
             Problem(
                 code=Code.ACCOUNTING_USER,
@@ -190,21 +125,6 @@ def _check_sign_in(accounting: AccountingLike) -> list[Problem]:
             )
         )
     return problems
-
-
-def _check_secret_arn(arn: str | None, attribute: str) -> list[Problem]:
-    if arn is None or is_unresolved(arn) or re.fullmatch(slurm_database_facts().secret_arn, arn):
-        return []
-    return [
-        Problem(
-            code=Code.ACCOUNTING_SECRET,
-            path=(attribute,),
-            value=arn,
-            message="this is no ARN of a Secrets Manager secret",
-            allowed="arn:<partition>:secretsmanager:<region>:<account>:secret:<name>",
-            remedy="write the whole ARN; ParallelCluster takes neither a name nor a parameter of SSM",
-        )
-    ]
 
 
 def _check_database_name(name: str | None) -> list[Problem]:
@@ -223,13 +143,13 @@ def _check_database_name(name: str | None) -> list[Problem]:
     ]
 
 
-def _check_slurmdbd(accounting: AccountingLike) -> list[Problem]:
+def _check_slurmdbd(accounting: Accounting) -> list[Problem]:
     host = accounting.slurmdbd_host
     problems = check_number(
-        accounting.slurmdbd_port,
+        accounting.port if accounting.slurmdbd_host is not None else None,
         _PORTS,
         Code.ACCOUNTING_ADDRESS,
-        "slurmdbd_port",
+        "port",
         what="the port of slurmdbd",
         remedy=f"leave it out for {slurm_database_facts().slurmdbd_port}, slurmdbd's own",
     )
@@ -245,11 +165,11 @@ def _check_slurmdbd(accounting: AccountingLike) -> list[Problem]:
                 remedy="write it alone, without scheme and port; the port has a key of its own",
             )
         )
-    if accounting.munge_key_secret_arn is None:
+    if accounting.munge_key_secret is None:
         problems.append(
             Problem(
                 code=Code.ACCOUNTING_MUNGE_KEY,
-                path=("munge_key_secret_arn",),
+                path=("munge_key_secret",),
                 message="a slurmdbd elsewhere trusts a cluster only by a munge key that both have, and none is named",
                 remedy="name the secret that holds its munge key in Base64",
             )

@@ -293,7 +293,6 @@ class Code(AnyCode):
     ACCOUNTING_ADDRESS = "LF690", "an address of a database or slurmdbd that is none"
     ACCOUNTING_USER = "LF691", "a user name that a database or slurmdbd refuses"
     ACCOUNTING_SECRET = "LF692", "accounting without its secret, or text that is no ARN of one"
-    ACCOUNTING_SECRET_FORM = "LF693", "a database without a secret of the form that the cluster reads"
     ACCOUNTING_SCHEMA = "LF694", "a name of a schema that ParallelCluster refuses"
     ACCOUNTING_PLACE = "LF695", "accounting in two places, or in none"
     ACCOUNTING_MUNGE_KEY = "LF696", "a slurmdbd elsewhere without its munge key"

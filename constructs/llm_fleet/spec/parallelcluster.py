@@ -12,6 +12,7 @@ from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.references import Policy
+from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import IDLE_TIME, AnyText, Days, InFile, Named, Several
 
@@ -132,5 +133,5 @@ class PlacedParallelCluster(ParallelClusterSpec):
     cluster_name: str = ""  # pyright: ignore[reportIncompatibleVariableOverride]
     """Its name as the user gave it; ParallelCluster's has a hash behind it (see `name_with_hash`)."""
     region: str
-    accounting: Any = None
-    """Accounting outside the cluster (`AccountingLike`); `None` for none."""
+    accounting: Accounting | None = None
+    """Accounting outside the cluster; `None` for none."""

@@ -1,4 +1,4 @@
-"""A database for Slurm's accounting: one that a fleet makes, and one that a HyperPod cluster uses."""
+"""A database for Slurm's accounting: one that a fleet makes, and where clusters of either kind keep it."""
 
 import re
 from collections.abc import Mapping
@@ -168,3 +168,63 @@ class AccountingDatabase(Spec):
     def effective_port(self) -> int:
         """The port that the nodes connect to."""
         return hyperpod_facts().accounting_port if self.port is None else self.port
+
+
+class Accounting(Spec):
+    """A MySQL-compatible database for slurmdbd on the head node, a slurmdbd elsewhere, or a munge key alone.
+
+    `SlurmDatabase.for_parallelcluster` makes one of a database.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        "Uri": "write `endpoint` and `port`",
+        "UserName": "write `user`",
+        "PasswordSecretArn": "write `secret`",
+        "DatabaseName": "write `database`",
+        "Host": "write `slurmdbd`",
+        "MungeKeySecretArn": "write `munge_key`",
+    }
+
+    endpoint: Annotated[str | None, Field(examples=["slurm.cluster-abc.us-west-2.rds.amazonaws.com"])] = None
+    """Host name of the database."""
+    user_name: Annotated[str, Field(alias="user")] = "slurm"
+    """Who slurmdbd signs in as. Default: `slurm`."""
+    password_secret: Annotated[Secret | None, Field(alias="secret")] = None
+    """ARN of the Secrets Manager secret whose text is the password and nothing else."""
+    database_name: Annotated[str | None, Field(alias="database")] = None
+    """The schema. Default: one of the cluster's own, which no other cluster has."""
+    slurmdbd_host: Annotated[str | None, Field(alias="slurmdbd")] = None
+    """Host name of a slurmdbd that runs elsewhere, in place of a database."""
+    munge_key_secret: Annotated[Secret | None, Field(alias="munge_key")] = None
+    """ARN of the secret with the munge key, in Base64, which the cluster shares with that slurmdbd. Without database or
+    slurmdbd, Slurm keeps no accounts, and the key is one that machines of yours share. Default: the cluster's own."""
+    port: int | None = None
+    """Default: 3306 of a database, 6819 of a slurmdbd."""
+    connections: Annotated[Guard | None, Field(alias="security_group")] = None
+    """What guards the database or the slurmdbd; the head node is let in. Leave it out where the rule exists, because
+    EC2 refuses a rule twice. Default: you have let it in yourself."""
+    servers: Annotated[Several[Any], Field(alias=f"{PYTHON_ONLY} servers")] = ()
+    """What the cluster waits for: ParallelCluster gives up on a database that does not answer within minutes. Default:
+    nothing; the database is there."""
+
+    @property
+    def effective_port(self) -> int | None:
+        """The port that the head node opens connections to; `None` of a munge key alone that names none."""
+        facts = slurm_database_facts()
+        default = facts.slurmdbd_port if self.slurmdbd_host is not None else facts.port
+        return default if self.port is None and self.keeps_records else self.port
+
+    @property
+    def database_uri(self) -> str | None:
+        """Host and port of the database."""
+        return None if self.endpoint is None else f"{self.endpoint}:{self.effective_port}"
+
+    @property
+    def keeps_records(self) -> bool:
+        """Whether Slurm keeps accounts: with a database or a slurmdbd elsewhere, not by a munge key alone."""
+        return self.endpoint is not None or self.slurmdbd_host is not None
+
+    @property
+    def secrets(self) -> tuple[Any, ...]:
+        """The secrets that it names."""
+        return tuple(secret for secret in (self.password_secret, self.munge_key_secret) if secret is not None)

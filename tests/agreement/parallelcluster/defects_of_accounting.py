@@ -10,11 +10,10 @@ from tests.rules.parallelcluster.shapes import Cluster, Database, changed
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
 DATABASE = Database()
 SLURMDBD = Database(
-    database_uri=None,
-    user_name=None,
-    password_secret_arn=None,
+    endpoint=None,
+    password_secret=None,
     slurmdbd_host="slurmdbd.example.com",
-    munge_key_secret_arn=SECRET,
+    munge_key_secret=SECRET,
 )
 
 
@@ -29,67 +28,42 @@ def _elsewhere(**changes: Any) -> PlacedParallelCluster:
 DEFECTS = (
     Defect(
         name="address of a database with its scheme",
-        cluster=_with(database_uri="mysql://db.example.com:3306"),
+        cluster=_with(endpoint="mysql://db.example.com"),
         code=Code.ACCOUNTING_ADDRESS,
         validator="DatabaseUriValidator",
         said="scheme",
-        good=_with(database_uri="db.example.com:3306"),
+        good=_with(),
     ),
     Defect(
         name="address of a database with a slash before it",
-        cluster=_with(database_uri="/db.example.com"),
+        cluster=_with(endpoint="/db.example.com"),
         code=Code.ACCOUNTING_ADDRESS,
         validator="DatabaseUriValidator",
         said="leading /",
-        good=_with(database_uri="db.example.com"),
+        good=_with(endpoint="10.0.0.7"),
     ),
     Defect(
         name="port of a database out of range",
-        cluster=_with(database_uri="db.example.com:65536"),
+        cluster=_with(port=65536),
         code=Code.ACCOUNTING_ADDRESS,
         validator="DatabaseUriValidator",
         said="ort",
-        good=_with(database_uri="db.example.com:65535"),
+        good=_with(port=65535),
     ),
     Defect(
         name="port of a database that is no number",
-        cluster=_with(database_uri="db.example.com:mysql"),
+        cluster=_with(endpoint="db.example.com:mysql"),
         code=Code.ACCOUNTING_ADDRESS,
         validator="DatabaseUriValidator",
         said="ort",
-        good=_with(database_uri="db.example.com:1"),
-    ),
-    Defect(
-        name="database without a user",
-        cluster=_with(user_name=None),
-        code=Code.ACCOUNTING_USER,
-        validator=SCHEMA,
-        said="UserName",
-        good=_with(user_name="admin"),
+        good=_with(port=1),
     ),
     Defect(
         name="database without a secret",
-        cluster=_with(password_secret_arn=None),
+        cluster=_with(password_secret=None),
         code=Code.ACCOUNTING_SECRET,
         validator=SCHEMA,
         said="PasswordSecretArn",
-    ),
-    Defect(
-        name="secret by its name",
-        cluster=_with(password_secret_arn="slurm"),
-        code=Code.ACCOUNTING_SECRET,
-        validator=SCHEMA,
-        said="PasswordSecretArn",
-    ),
-    Defect(
-        name="password in a parameter of SSM",
-        cluster=_with(password_secret_arn="arn:aws:ssm:us-west-2:111122223333:parameter/secret"),
-        code=Code.ACCOUNTING_SECRET,
-        validator="PasswordSecretArnValidator",
-        alone={
-            "password_secret_arn": "arn:aws:ssm:us-west-2:111122223333:parameter/secret",
-            "region": "us-west-2",
-        },
     ),
     Defect(
         name="schema with a hyphen",
@@ -116,23 +90,16 @@ DEFECTS = (
     ),
     Defect(
         name="database and slurmdbd",
-        cluster=_with(slurmdbd_host="slurmdbd.example.com", munge_key_secret_arn=SECRET),
+        cluster=_with(slurmdbd_host="slurmdbd.example.com", munge_key_secret=SECRET),
         code=Code.ACCOUNTING_PLACE,
         validator="ExternalSlurmdbdVsDatabaseIncompatibility",
         good=_elsewhere(),
     ),
     Defect(
         name="slurmdbd without a munge key",
-        cluster=_elsewhere(munge_key_secret_arn=None),
+        cluster=_elsewhere(munge_key_secret=None),
         code=Code.ACCOUNTING_MUNGE_KEY,
         validator="ExternalSlurmdbdRequiresCustomMungeKey",
-        good=_elsewhere(slurmdbd_port=6820),
-    ),
-    Defect(
-        name="munge key that is no secret",
-        cluster=_elsewhere(munge_key_secret_arn="arn:aws:ssm:us-west-2:111122223333:parameter/munge"),
-        code=Code.ACCOUNTING_SECRET,
-        validator="ArnServiceAndResourceValidator",
-        good=_elsewhere(slurmdbd_host=None),
+        good=_elsewhere(port=6820),
     ),
 )

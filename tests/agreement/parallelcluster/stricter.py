@@ -39,11 +39,10 @@ class Stricter:
 
 NVME = Partition(resources=(Resource(instance_types=("c5d.4xlarge",)),))
 SLURMDBD = Database(
-    database_uri=None,
-    user_name=None,
-    password_secret_arn=None,
+    endpoint=None,
+    password_secret=None,
     slurmdbd_host="dbd.example.com",
-    munge_key_secret_arn="arn:aws:secretsmanager:us-west-2:123456789012:secret:munge-AbCdEf",
+    munge_key_secret="arn:aws:secretsmanager:us-west-2:123456789012:secret:munge-AbCdEf",
 )
 STRICTER = (
     Stricter(

@@ -1,7 +1,7 @@
 """Clusters for tests of the rules, and what is found in them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from llm_fleet.rules.codes import Code
@@ -12,6 +12,7 @@ from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.spec.spec import Spec
 
 SUBNET = "subnet-0123456789abcdef0"
@@ -56,15 +57,12 @@ def Storage(**changes: Any) -> SharedStorage:
     return SharedStorage(**good)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Database:
-    database_uri: str | None = "db.example.com:3306"
-    user_name: str | None = "slurm"
-    password_secret_arn: str | None = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
-    database_name: str | None = None
-    slurmdbd_host: str | None = None
-    slurmdbd_port: int | None = None
-    munge_key_secret_arn: str | None = None
+def Database(**changes: Any) -> Accounting:
+    good: dict[str, Any] = {
+        "endpoint": "db.example.com",
+        "password_secret": "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
+    }
+    return Accounting(**{**good, **changes})
 
 
 def Cluster(**changes: Any) -> PlacedParallelCluster:

@@ -89,7 +89,7 @@ def everything_unknown() -> PlacedParallelCluster:
             ),
         ),
         slurm=changed(SlurmSettings(), scaledown_idletime_minutes=NUMBER_TOKEN),
-        accounting=tokens(Database(), "slurmdbd_host", "slurmdbd_port", "munge_key_secret_arn"),
+        accounting=tokens(Database(), "slurmdbd_host", "port", "munge_key_secret"),
         tags={TOKEN: TOKEN},
     )
 

@@ -88,12 +88,11 @@ def _of_accounting(fleet: Fleet) -> Iterator[NewRule]:
                 yield from _let_in(database.connections, client, ranges, ("clusters", name, "accounting"))
     for name, cluster in fleet.parallelclusters.items():
         accounting = cluster.accounting
-        if accounting is not None and not accounting.of_fleet and accounting.security_group_id is not None:
-            facts = slurm_database_facts()
-            port = accounting.port or (facts.port if accounting.slurmdbd_host is None else facts.slurmdbd_port)
+        if accounting is not None and not accounting.of_fleet and isinstance(accounting.connections, str):
+            port = accounting.effective_port or slurm_database_facts().port
             for client in _nodes(fleet)[:1] if _of_network(fleet) else ():
                 ranges = [("tcp", (port, port))]
-                yield from _let_in(accounting.security_group_id, client, ranges, ("clusters", name, "accounting"))
+                yield from _let_in(accounting.connections, client, ranges, ("clusters", name, "accounting"))
 
 
 def _of_groups(fleet: Fleet) -> Iterator[NewRule]:

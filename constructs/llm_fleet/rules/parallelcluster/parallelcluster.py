@@ -6,7 +6,7 @@ Paths are attribute names; what is wrong in an item of a list lies under its nam
 
 from collections.abc import Callable
 
-from llm_fleet.rules.accounting import AccountingLike, check_accounting_fields
+from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.capacity import (
     check_allocation,
@@ -88,6 +88,7 @@ from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.slurm_database import Accounting
 
 HEAD_NODE_RULES: tuple[Callable[[HeadNode], list[Problem]], ...] = (
     lambda head: check_type(head.instance_type, "instance_type"),
@@ -146,7 +147,7 @@ SLURM_RULES: tuple[Callable[[SlurmSettings], list[Problem]], ...] = (
     check_slurm_conf,
     lambda slurm: check_overrides(slurm.overrides, Place.SLURM),
 )
-ACCOUNTING_RULES: tuple[Callable[[AccountingLike], list[Problem]], ...] = (check_accounting_fields,)
+ACCOUNTING_RULES: tuple[Callable[[Accounting], list[Problem]], ...] = (check_accounting_fields,)
 CLUSTER_RULES: tuple[Callable[[PlacedParallelCluster], list[Problem]], ...] = (
     check_cluster_name,
     check_version,
@@ -227,7 +228,7 @@ def check_slurm_settings(slurm: SlurmSettings) -> list[Problem]:
     return [problem for rule in SLURM_RULES for problem in rule(slurm)]
 
 
-def check_accounting(accounting: AccountingLike) -> list[Problem]:
+def check_accounting(accounting: Accounting) -> list[Problem]:
     """Return what is wrong with accounting outside the cluster by itself."""
     return [problem for rule in ACCOUNTING_RULES for problem in rule(accounting)]
 
