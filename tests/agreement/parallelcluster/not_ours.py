@@ -76,7 +76,7 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "InstanceTypeMemoryInfoValidator": ("cannot happen", "EC2 tells the memory of every type in the catalog"),
     "SingleInstanceTypeSubnetValidator": ("cannot happen", "one type in several subnets is rendered as `Instances`"),
     # What another rule refuses before, or with it.
-    "PasswordSecretArnValidator": ("another rule of ours", "the type of a secret takes its ARN alone, LF116"),
+    "ArnServiceAndResourceValidator": ("another rule of ours", "the type of a secret takes its ARN alone, LF116"),
     "InstanceTypeOSCompatibleValidator": ("another rule of ours", "PC_INSTANCE_OS; see test_old_systems_of_gb200"),
     "IntelHpcArchitectureValidator": ("another rule of ours", "PC_SETTING: Intel's platform is refused everywhere"),
     "RootVolumeSizeValidator": ("another rule of ours", "PC_ROOT_VOLUME, by the size told in the release notes"),
