@@ -13,9 +13,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
+_MOST_ASK = {
+    **{name: name for name in ("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch")},
+    "lambda": "awslambda",
+}
+"""The services that a fleet with a cluster is deployed with, and moto's packages of them."""
 
 
 class ForkServer:
@@ -76,9 +82,14 @@ def main() -> None:
 
 def _read_what_all_read(account: str) -> None:
     """Import what the server imports, and read tables and models; nothing that differs between servers."""
+    from local.aws.resources.services import Services
     from local.aws.server import prepare
 
     prepare(account)
+    services = Services("http://localhost")
+    for service, backend in _MOST_ASK.items():
+        services.client(service, "us-west-2")
+        import_module(f"moto.{backend}.urls")
     gc.collect()
     gc.freeze()  # else the first search for garbage copies every page
 
