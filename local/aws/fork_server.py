@@ -18,7 +18,10 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
 _MOST_ASK = {
-    **{name: name for name in ("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch")},
+    **{
+        name: name
+        for name in ("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch")
+    },
     "lambda": "awslambda",
 }
 """The services that a fleet with a cluster is deployed with, and moto's packages of them."""

@@ -7,8 +7,7 @@ import os
 from importlib import import_module
 
 FIXES = (
-    "models_read_once",
-    "backends_found_once",
+    "speed",
     "iam_managed_policies",
     "iam_partitions",
     "iam_conditions",
