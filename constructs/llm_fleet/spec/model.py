@@ -14,6 +14,7 @@ class FleetModel(BaseModel):
     """
 
     model_config = ConfigDict(
+        defer_build=True,
         strict=True,
         frozen=True,
         extra="forbid",
