@@ -10,6 +10,8 @@ from tools.synth_environment import cdk_context, use_project_node
 use_project_node()
 
 import gc
+import shutil
+from collections.abc import Generator
 
 # Constructs live as long as their test: looking through all of them at each 700th object took a tenth of the time.
 gc.set_threshold(100_000, 50, 1000)
@@ -19,6 +21,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
+from llm_fleet.lifecycle import lifecycle_bundle, script_folder
 from local.parallelcluster.fixture import oracle as oracle
 from tests.examples_made import ExamplesMade
 
@@ -57,6 +60,21 @@ def app(tmp_path: Path) -> cdk.App:
 def stack(app: cdk.App) -> cdk.Stack:
     """A stack of a known account and region."""
     return cdk.Stack(app, "Test", env=ENVIRONMENT)
+
+
+@pytest.fixture(scope="module")
+def few_scripts(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """Bundles of the scripts that nodes begin with, for tests of what else is deployed.
+
+    The other 340 files of a bundle take half of the time in which a cluster is deployed to the emulation.
+    """
+    folder = tmp_path_factory.mktemp("few-scripts")
+    for file in script_folder.default_folder().iterdir():
+        if file.is_file():
+            shutil.copy(file, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lifecycle_bundle, "default_folder", lambda: folder)
+        yield folder
 
 
 @pytest.fixture(scope="session")

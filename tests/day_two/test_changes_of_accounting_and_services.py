@@ -4,6 +4,8 @@ import pytest
 
 from tests.day_two.changes import Stage, assert_does_what_plan_said, changes_of
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 FLEETS = ("lab", "files", "chat", "desk")
 
 

@@ -16,7 +16,6 @@ from local.aws.client import LocalAws
 from tests.deployment.conftest import LAUNCH_POST, synthesize
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tests.deployment.what_is_there import what_is_there
-from tools.synth_environment import ROOT
 
 
 @dataclass(kw_only=True)
@@ -39,7 +38,7 @@ class Life:
 
 
 @pytest.fixture(scope="module")
-def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
+def life(tmp_path_factory: pytest.TempPathFactory, few_scripts: Path) -> Generator[Life]:
     folder = tmp_path_factory.mktemp("life")
     with LocalAws(region="us-west-2") as aws, pytest.MonkeyPatch.context() as monkeypatch:
         aws.bootstrap()
@@ -52,7 +51,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
         file = _larger(folder)
         larger = aws.deploy(synthesize(folder / "larger", file))
         larger_arn, larger_count = fleet.cluster["ClusterArn"], fleet.group("worker-group")["TargetCount"]
-        scripts = _changed_scripts(folder)
+        scripts = _changed_scripts(few_scripts, folder)
         monkeypatch.setattr(lifecycle_bundle, "default_folder", lambda: scripts)
         last = synthesize(folder / "script", file)
         script = aws.deploy(last)
@@ -82,9 +81,8 @@ def _larger(folder: Path) -> Path:
     return file
 
 
-def _changed_scripts(folder: Path) -> Path:
-    scripts = folder / "scripts"
-    shutil.copytree(ROOT / "lifecycle_scripts", scripts, ignore=shutil.ignore_patterns("__pycache__"))
+def _changed_scripts(before: Path, folder: Path) -> Path:
+    scripts = shutil.copytree(before, folder / "scripts")
     entry = scripts / "on_init_complete.sh"
     entry.write_text(entry.read_text() + "# changed\n")
     return scripts

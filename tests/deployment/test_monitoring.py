@@ -9,6 +9,8 @@ from local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tools.synth_environment import ROOT
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 EXAMPLE = ROOT / "examples" / "hyperpod-monitored.yaml"
 MONITORING, TRAIN = "monitored-monitoring", "monitored-train"
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl"

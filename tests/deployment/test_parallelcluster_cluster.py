@@ -20,6 +20,8 @@ from tests.deployment.parallelcluster_on_aws import ParallelClusterOnAws
 from tests.local.aws.cli.cdk_cli import DEPLOY, Cli
 from tools.synth_environment import ROOT
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 EXAMPLE = ROOT / "examples" / "parallelcluster-trn1.yaml"
 pytestmark = pytest.mark.cli
 

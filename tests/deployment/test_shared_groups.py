@@ -10,6 +10,8 @@ from local.aws.client import LocalAws
 from local.aws.reachability import Place, Reachability
 from tests.assembly.fleets import synthesize, text_of
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 
 class Ours:
     """A VPC with two subnets, and groups of nodes, of further nodes and of a database, which let everything out."""

@@ -12,6 +12,8 @@ from llm_fleet_stacks.fleet_stacks import FleetStacks
 from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 TRAIN = """
   train:
     kind: hyperpod

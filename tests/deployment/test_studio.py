@@ -12,6 +12,8 @@ from local.aws.client import LocalAws
 from local.aws.reachability import Place, Reachability
 from tests.deployment.conftest import synthesize
 
+pytestmark = pytest.mark.usefixtures("few_scripts")
+
 FLEET = """
 fleet: lab
 region: us-west-2

@@ -1,11 +1,13 @@
 """The stacks of every example, made once and looked at from all sides.
 
 No checker that a careful user would run finds anything. ParallelCluster's own schema and validators take what is made
-of it. And the templates are what they were, as construct ids and defaults are API; so is the picture. `make golden`
-writes them anew; the difference is then read in the commit.
+of it. What stacks take from one another is held, whatever the app's flag says. And the templates are what they were, as
+construct ids and defaults are API; so is the picture. `make golden` writes them anew; the difference is then read in
+the commit.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +25,8 @@ from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker
 from tests.examples_made import ExamplesMade
 from tests.golden import differences
-from tools.synth_environment import ROOT, cdk_context
+from tests.stacks.test_references import assert_held, offered, weak_app
+from tools.synth_environment import ROOT
 from tools.synth_examples import ACCOUNT, EXAMPLES
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -36,19 +39,25 @@ class Made:
     example: Path
     app: cdk.App
     stacks: FleetStacks
+    offered: Mapping[str, set[str]]
+    """What each stack offers the others, by the stack's name."""
 
 
 @pytest.fixture(scope="module", params=EXAMPLES, ids=lambda path: path.stem)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     example: Path = request.param
-    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp(example.stem)))
+    app = weak_app(tmp_path_factory.mktemp(example.stem))
     stacks = FleetStacks.make(app, load_fleet(example), account=ACCOUNT)
-    return Made(example=example, app=app, stacks=stacks)
+    return Made(example=example, app=app, stacks=stacks, offered=offered(app))
 
 
 def test_nothing_is_found(made: Made):
     # The first to look: what has been synthesized takes no further checker.
     assert all_findings(made.app) == []
+
+
+def test_what_a_stack_takes_is_held_and_is_offered_without_takers(made: Made):
+    assert_held(made.app, made.offered)
 
 
 def test_golden_templates_are_unchanged(made: Made, examples_made: ExamplesMade):

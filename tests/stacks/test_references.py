@@ -1,6 +1,7 @@
 """What stacks take from one another: held by CloudFormation, and offered whether it is taken now or not."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -25,10 +26,9 @@ from llm_fleet_stacks.monitoring_stack import MonitoringStack
 from llm_fleet_stacks.watch_stack import WatchStack
 from tests.conftest import ENVIRONMENT
 from tests.stacks.test_database_stack import FLEET as WITH_DATABASE
-from tools.synth_environment import ROOT, cdk_context
+from tools.synth_environment import cdk_context
 
 FLAG = "@aws-cdk/core:defaultCrossStackReferences"
-EXAMPLES = [pytest.param(path.read_text(), id=path.stem) for path in sorted((ROOT / "examples").glob("*.yaml"))]
 WITH_PROMETHEUS = """
 fleet: sight
 region: us-west-2
@@ -48,27 +48,37 @@ Alarms, topics and clusters are made again; the workspace of metrics and the rec
 """
 
 
-@pytest.mark.parametrize(
-    "text", [*EXAMPLES, pytest.param(WITH_DATABASE, id="database"), pytest.param(WITH_PROMETHEUS, id="prometheus")]
-)
-def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp_path: Path) -> None:
-    """An app whose flag asks for weak references gets strong ones, of values that are exported in any case."""
-    app = cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(tmp_path))
-    FleetStacks.make(app, parse_fleet(text, directory=ROOT / "examples"), account="111122223333")
-    stacks = [cast(cdk.Stack, child) for child in app.node.children if cdk.Stack.is_stack(child)]
-    offered = {stack.stack_name: _exported(stack) for stack in stacks}
-    unsafe = [one for one in stacks if offered[one.stack_name] and not one.termination_protection]
+def weak_app(folder: Path) -> cdk.App:
+    """An app whose flag asks for weak references, as `cdk init` writes it into a new app."""
+    return cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(folder))
+
+
+def offered(app: cdk.App) -> dict[str, set[str]]:
+    """What each stack exports. Asked before synth: in any case, not because another one takes it."""
+    return {stack.stack_name: _exported(stack) for stack in _stacks(app)}
+
+
+def assert_held(app: cdk.App, before: Mapping[str, set[str]]) -> None:
+    """Fail where references are weak, where what is taken was not offered `before` synth, or who offers it goes."""
+    unsafe = [one for one in _stacks(app) if before[one.stack_name] and not one.termination_protection]
     assert [one.stack_name for one in unsafe if not isinstance(one, UNPROTECTED)] == []
     assembly = app.synth()
-    for stack in stacks:
+    for stack in _stacks(app):
         template = assembly.get_stack_by_name(stack.stack_name).template
         assert "Fn::GetStackOutput" not in json.dumps(template)
-        assert _exported(stack) == offered[stack.stack_name], "another stack takes more: add it to offer_values"
+        assert _exported(stack) == before[stack.stack_name], "another stack takes more: add it to offer_values"
+
+
+@pytest.mark.parametrize("text", [WITH_DATABASE, WITH_PROMETHEUS], ids=["database", "prometheus"])
+def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp_path: Path) -> None:
+    """Fleets that no example has; tests/stacks/test_examples.py asks the same of the examples."""
+    app = weak_app(tmp_path)
+    FleetStacks.make(app, parse_fleet(text), account="111122223333")
+    assert_held(app, offered(app))
 
 
 def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_path: Path) -> None:
-    """`cdk init` writes the flag `weak` into a new app."""
-    app = cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(tmp_path))
+    app = weak_app(tmp_path)
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
     network = FleetNetwork(
         lasting, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az2"])
@@ -102,6 +112,10 @@ def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_pa
     outputs = app.synth().get_stack_by_name("User").template["Outputs"]
     assert len(outputs) == len(taken)
     assert [name for name, output in outputs.items() if "Fn::ImportValue" not in output["Value"]] == []
+
+
+def _stacks(app: cdk.App) -> list[cdk.Stack]:
+    return [cast(cdk.Stack, child) for child in app.node.children if cdk.Stack.is_stack(child)]
 
 
 def _exported(stack: cdk.Stack) -> set[str]:

@@ -51,5 +51,5 @@ def test_the_ratio_to_an_empty_app_does_not_grow() -> None:
         "empty": Case(arguments=("tools/bench/empty_app.py",), environment=OFF),
         "example": synth_of(EXAMPLE, OFF),
     }
-    samples = interleaved(cases, rounds=3, progress=lambda number: None)
+    samples = interleaved(cases, rounds=2, progress=lambda number: None)
     assert samples["example"].processor / samples["empty"].processor < MOST_RATIO

@@ -1,6 +1,8 @@
 """Calls are refused as AWS refuses them, in the protocol of each service, so often and no oftener."""
 
 from collections.abc import Generator
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from botocore.exceptions import ClientError
@@ -58,3 +60,19 @@ def test_so_often_and_no_oftener(aws: LocalAws):
     with pytest.raises(ClientError, match="ThrottlingException"):
         sagemaker.list_clusters()
     sagemaker.list_clusters()
+
+
+def test_what_moto_lacks_is_refused_without_a_traceback(aws: LocalAws) -> None:
+    request = Request(
+        aws.endpoint,
+        data=b"{}",
+        headers={
+            "X-Amz-Target": "com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101.GetInsightSelectors2",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=a/20261120/us-west-2/cloudtrail/aws4_request, Signature=b",
+            "Content-Type": "application/x-amz-json-1.1",
+        },
+    )
+    with pytest.raises(HTTPError) as refused:
+        urlopen(request)
+    assert refused.value.code == 501
+    assert b"has not been implemented in this emulation" in refused.value.read()

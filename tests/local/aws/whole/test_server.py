@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -10,12 +11,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 
 from tools.synth_environment import ROOT
+
+_STARTS_ONE = """
+import os, signal
+from local.aws.client import LocalAws
+
+aws = LocalAws()
+aws.start()
+print(aws._server.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 @pytest.fixture
@@ -61,23 +71,15 @@ def test_it_says_what_to_export_listens_on_loopback_only_and_stops_when_told(
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_what_moto_lacks_is_refused_without_a_traceback(
-    served: tuple["subprocess.Popen[str]", dict[str, Any], Path],
-) -> None:
-    _, told, _ = served
-    request = Request(
-        told["endpoint"],
-        data=b"{}",
-        headers={
-            "X-Amz-Target": "com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101.GetInsightSelectors2",
-            "Authorization": "AWS4-HMAC-SHA256 Credential=a/20261120/us-west-2/cloudtrail/aws4_request, Signature=b",
-            "Content-Type": "application/x-amz-json-1.1",
-        },
-    )
-    with pytest.raises(HTTPError) as refused:
-        urlopen(request)
-    assert refused.value.code == 501
-    assert b"has not been implemented in this emulation" in refused.value.read()
+def test_the_server_ends_with_whoever_started_it() -> None:
+    """Even when that was killed: a test run that is cut off leaves no server behind."""
+    ended = subprocess.run([sys.executable, "-c", _STARTS_ONE], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60)
+    server = int(ended.stdout)
+    try:
+        handle = os.pidfd_open(server)
+    except ProcessLookupError:
+        return
+    assert select.select([handle], [], [], 20)[0], f"the server {server} lives on"
 
 
 def _exports(process: "subprocess.Popen[str]") -> dict[str, str]:
