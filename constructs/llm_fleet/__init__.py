@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from llm_fleet.inference.export import ModelExport as ModelExport
     from llm_fleet.inference.service import InferenceService as InferenceService
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
-    from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics as ClusterMetrics
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
@@ -29,13 +28,9 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_setup import NeuronHost as NeuronHost
     from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
     from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
-    from llm_fleet.monitoring.chat_channel import SlackChannel as SlackChannel
-    from llm_fleet.monitoring.chat_channel import TeamsChannel as TeamsChannel
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
-    from llm_fleet.monitoring.fleet_budget import FleetBudget as FleetBudget
     from llm_fleet.monitoring.grafana import GrafanaWorkspace as GrafanaWorkspace
     from llm_fleet.monitoring.grafana import PrometheusWorkspace as PrometheusWorkspace
-    from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds as ClusterAlarmThresholds
     from llm_fleet.monitoring.monitored_cluster import MonitoredCluster as MonitoredCluster
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.named_files.named_file import shape_from_config as shape_from_config
@@ -113,6 +108,14 @@ if TYPE_CHECKING:
     from llm_fleet.spec.model_server import TgiServer as TgiServer
     from llm_fleet.spec.model_shape import ModelShape as ModelShape
     from llm_fleet.spec.model_shape import TrainedShape as TrainedShape
+    from llm_fleet.spec.monitoring import BudgetDenial as BudgetDenial
+    from llm_fleet.spec.monitoring import ClusterAlarms as ClusterAlarms
+    from llm_fleet.spec.monitoring import ClusterAlarmThresholds as ClusterAlarmThresholds
+    from llm_fleet.spec.monitoring import ClusterMetrics as ClusterMetrics
+    from llm_fleet.spec.monitoring import FleetBudget as FleetBudget
+    from llm_fleet.spec.monitoring import MonitoringSpec as MonitoringSpec
+    from llm_fleet.spec.monitoring import SlackChannel as SlackChannel
+    from llm_fleet.spec.monitoring import TeamsChannel as TeamsChannel
     from llm_fleet.spec.network import ExistingNetworkSpec as ExistingNetworkSpec
     from llm_fleet.spec.network import NetworkSpec as NetworkSpec
     from llm_fleet.spec.notebook import GitRepository as GitRepository
@@ -205,16 +208,13 @@ _HOMES = {
     "inference.export": ("ModelExport",),
     "inference.service": ("InferenceService",),
     "jobs.training_run": ("TrainingRun",),
-    "lifecycle.cluster_metrics": ("ClusterMetrics",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
-    "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
-    "monitoring.fleet_budget": ("FleetBudget",),
     "monitoring.grafana": ("GrafanaWorkspace", "PrometheusWorkspace"),
-    "monitoring.monitored_cluster": ("ClusterAlarmThresholds", "MonitoredCluster"),
+    "monitoring.monitored_cluster": ("MonitoredCluster",),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "named_files.named_file": ("shape_from_config",),
     "network.fleet_network": ("FleetNetwork",),
@@ -288,6 +288,16 @@ _HOMES = {
     ),
     "spec.model_server": ("AwsVllmNeuronServer", "AwsVllmServer", "HuggingFaceVllmServer", "ServerKind", "TgiServer"),
     "spec.model_shape": ("ModelShape", "TrainedShape"),
+    "spec.monitoring": (
+        "BudgetDenial",
+        "ClusterAlarms",
+        "ClusterAlarmThresholds",
+        "ClusterMetrics",
+        "FleetBudget",
+        "MonitoringSpec",
+        "SlackChannel",
+        "TeamsChannel",
+    ),
     "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),

@@ -3,7 +3,7 @@
 Each function returns `None` when nothing is named.
 """
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -13,7 +13,10 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.references import Guard, Key, LogGroup, SecurityGroup, Subnet
+from llm_fleet.spec.references import Guard, Key, LogGroup, SecurityGroup, Subnet, Topic
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_sns as sns
 
 
 def region_of(scope: Construct) -> str | None:
@@ -46,6 +49,15 @@ def log_group_of(scope: Construct, id: str, given: LogGroup | None) -> logs.ILog
     if isinstance(given, str):
         return logs.LogGroup.from_log_group_name(scope, id, given)
     return cast("logs.ILogGroup | None", given)
+
+
+def topic_of(scope: Construct, id: str, given: Topic | None) -> "sns.ITopic | None":
+    """Return the SNS topic; one that is named by its ARN is imported as `id`."""
+    if not isinstance(given, str):
+        return cast("sns.ITopic | None", given)
+    from aws_cdk import aws_sns as sns  # Only with it: a fleet of one cluster has no topic.
+
+    return sns.Topic.from_topic_arn(scope, id, given)
 
 
 def role_of(scope: Construct, id: str, arn: str | None) -> iam.IRole | None:

@@ -24,12 +24,11 @@ from llm_fleet_stacks.storage_stack import StorageStack
 
 if TYPE_CHECKING:
     from llm_fleet.accounting.slurm_database import SlurmDatabase
-    from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
+    from llm_fleet.spec.monitoring import ClusterMetrics
     from llm_fleet_stacks.database_stack import DatabaseStack
     from llm_fleet_stacks.hyperpod_stack import HyperPodStack
     from llm_fleet_stacks.inference_stack import ExportStack, InferenceStack
-    from llm_fleet_stacks.metrics_stack import MetricsStack
-    from llm_fleet_stacks.monitoring_stack import MonitoringStack
+    from llm_fleet_stacks.monitoring_stack import MetricsStack, MonitoringStack
     from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 
 
@@ -152,7 +151,7 @@ def _metrics(
 ) -> "tuple[MetricsStack | None, Mapping[str, ClusterMetrics]]":
     if fleet.monitoring is None:
         return None, {}
-    from llm_fleet_stacks.metrics_stack import metrics_of
+    from llm_fleet_stacks.monitoring_stack import metrics_of
 
     return metrics_of(scope, fleet, env)
 

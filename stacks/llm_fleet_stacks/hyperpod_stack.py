@@ -10,10 +10,10 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
 from llm_fleet.references import role_of
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from

@@ -1,25 +1,23 @@
-"""The stack of what is watched of a fleet. It stands before the clusters, and stays when they go."""
+"""The stacks of what is watched of a fleet, and of what nodes' metrics go to. They stay when the clusters go."""
 
 from collections.abc import Mapping
 
 import aws_cdk as cdk
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
+from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.monitoring.monitoring import MonitoringConfig
+from llm_fleet.config.monitoring import MetricsConfig, MonitoringConfig
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
+from llm_fleet.monitoring.grafana import GrafanaWorkspace, PrometheusWorkspace
+from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import facts_of_machines
 from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.monitoring_values import (
-    budget_from,
-    chats_from,
-    monitored_from,
-    thresholds_from,
-    watched_keys,
-)
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
 
@@ -50,24 +48,17 @@ class MonitoringStack(FleetStack):
         their keys. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(scope, id, description="Alarms, dashboard and budget of an LLM fleet", env=env, tags=tags)
-        alarms = config.alarms
         self.monitoring = ClusterMonitoring(
             self,
             "Monitoring",
+            config.in_fleet(fleet.tags),
             name=fleet.name,
             clusters=[
-                monitored_from(key, clusters[key].cluster.cluster_name, fleet) for key in watched_keys(config, fleet)
+                monitored_from(key, clusters[key].cluster.cluster_name, fleet) for key in config.watched_in(fleet)
             ],
             lustre=storage.lustre,
             open_zfs=storage.open_zfs,
             database=database,
-            thresholds=thresholds_from(alarms.thresholds),
-            topic=sns.Topic.from_topic_arn(self, "Told", alarms.topic_arn) if alarms.topic_arn else None,
-            emails=alarms.emails,
-            chats=chats_from(alarms),
-            budget=budget_from(config.budget, fleet),
-            dashboard=config.dashboard,
-            log_retention_days=config.log_retention_days,
         )
         """What watches."""
         for stack in clusters.values():
@@ -82,3 +73,71 @@ class MonitoringStack(FleetStack):
         """Export what other stacks may take; see `FleetStack.offer`."""
         topic = self.monitoring.topic
         self.offer(topic.topic_arn, topic.key_arn if isinstance(topic, AlarmTopic) else None)
+
+
+def monitored_from(key: str, name: str, fleet: Fleet) -> MonitoredCluster:
+    """Return the cluster `key` of the file; `name` is what the service calls it."""
+    config = fleet.clusters[key]
+    metrics = fleet.monitoring.metrics if fleet.monitoring else None
+    published = metrics is not None and metrics.destination == MetricsDestination.CLOUDWATCH
+    accelerators = _has_accelerators(key, fleet)
+    if isinstance(config, HyperPodConfig):
+        return MonitoredCluster.hyperpod(name, node_metrics=published, accelerators=accelerators)
+    return MonitoredCluster.parallelcluster(
+        name, node_metrics=published, accelerators=accelerators, published_as=config.cluster_name
+    )
+
+
+def _has_accelerators(key: str, fleet: Fleet) -> bool:
+    """Return whether a machine of the cluster `key` may have any; one that the catalog does not know may."""
+    own = [machines for machines in machines_of(fleet) if machines.path[:2] == ("clusters", key)]
+    facts = [facts_of_machines(machines) for machines in own]
+    return any(fact is None or fact.accelerators for fact in facts)
+
+
+class MetricsStack(FleetStack):
+    """A workspace of Amazon Managed Service for Prometheus, which is retained, and one of Amazon Managed Grafana."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: MetricsConfig,
+        fleet_name: str,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make what `config` asks for and does not name as there already."""
+        super().__init__(scope, id, description="Metrics of an LLM fleet's nodes", env=env, tags=tags)
+        if config.workspace_arn is not None:
+            self.metrics = ClusterMetrics.prometheus(workspace_arn=config.workspace_arn)
+        else:
+            workspace = PrometheusWorkspace(self, "Prometheus", alias=fleet_name)
+            workspace.add_outputs()
+            self.metrics = workspace.metrics
+        if config.grafana:
+            arn = self.metrics.workspace_arn or ""
+            GrafanaWorkspace(self, "Grafana", name=fleet_name, prometheus_arn=arn).add_outputs()
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        self.offer(self.metrics.workspace_arn)
+
+
+def metrics_of(
+    scope: Construct, fleet: Fleet, env: cdk.Environment
+) -> tuple[MetricsStack | None, Mapping[str, ClusterMetrics]]:
+    """Return the stack for the metrics of `fleet`, if one is needed, and where metrics go, by the clusters' keys."""
+    config = fleet.monitoring.metrics if fleet.monitoring is not None else None
+    if fleet.monitoring is None or config is None or not fleet.clusters:
+        return None, {}
+    watched = fleet.monitoring.watched_in(fleet)
+    if config.destination is MetricsDestination.NONE:
+        return None, {}
+    if config.destination is MetricsDestination.CLOUDWATCH:
+        return None, dict.fromkeys(watched, ClusterMetrics.cloudwatch(retention_days=config.retention_days))
+    if config.workspace_arn is not None and not config.grafana:
+        return None, dict.fromkeys(watched, ClusterMetrics.prometheus(workspace_arn=config.workspace_arn))
+    stack = MetricsStack(scope, f"{fleet.name}-metrics", config=config, fleet_name=fleet.name, env=env, tags=fleet.tags)
+    return stack, dict.fromkeys(watched, stack.metrics)

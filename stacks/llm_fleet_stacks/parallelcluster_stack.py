@@ -9,11 +9,11 @@ from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet_stacks.accounting import parallelcluster_accounting

@@ -9,7 +9,7 @@ import yaml
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.rules.problem import FleetError
-from llm_fleet_stacks.monitoring_values import monitored_from, thresholds_from, watched_keys
+from llm_fleet_stacks.monitoring_stack import monitored_from
 from llm_fleet_stacks.watch_stack import watch_of
 from tools.synth_environment import ROOT
 
@@ -72,12 +72,10 @@ def test_short_forms_and_every_threshold_reach_the_construct(tmp_path: Path) -> 
     arn = "arn:aws:sns:us-west-2:111122223333:pager"
     fleet = load(tmp_path, {"alarms": arn, "metrics": "none"})
     assert fleet.monitoring is not None
-    assert fleet.monitoring.alarms.topic_arn == arn
+    assert fleet.monitoring.alarms.topic == arn
     full = load_fleet(FULL).monitoring
     assert full is not None
-    limits = thresholds_from(full.alarms.thresholds)
-    written = {name: getattr(limits, name) for name in type(full.alarms.thresholds).model_fields}
-    assert written == {
+    assert dict(full.alarms.thresholds) == {
         "node_failed_minutes": 20,
         "stuck_pending_minutes": 45,
         "idle_percent": 10,
@@ -94,12 +92,12 @@ def test_short_forms_and_every_threshold_reach_the_construct(tmp_path: Path) -> 
 def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_path: Path) -> None:
     fleet = load(tmp_path, {"metrics": "cloudwatch", "budget": {"monthly": "1 USD"}})
     assert fleet.monitoring is not None
-    assert watched_keys(fleet.monitoring, fleet) == ["train"]
+    assert fleet.monitoring.watched_in(fleet) == ["train"]
     cluster = monitored_from("train", "train", fleet)
     assert (cluster.node_metrics, cluster.accelerators) == (True, True)
     silent = load(tmp_path, {"clusters": [], "budget": {"monthly": "1 USD"}})
     assert silent.monitoring is not None
-    assert watched_keys(silent.monitoring, silent) == []
+    assert silent.monitoring.watched_in(silent) == []
     assert not monitored_from("train", "train", silent).node_metrics
     plain = {"kind": "hyperpod", "groups": {
         "controller": {"role": "controller", "type": "ml.m5.xlarge", "count": 1},

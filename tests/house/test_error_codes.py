@@ -4,11 +4,8 @@ import os
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import CheckCode, CommandCode, LogsCode, NodesCode, PlanCode
-from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
-from llm_fleet.rules.monitoring.metrics_codes import MetricsCode
-from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.feature_codes import AlarmCode, MetricsCode, PeopleCode, SageMakerCode
 from llm_fleet.rules.problem import AnyCode
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "error-codes.md"

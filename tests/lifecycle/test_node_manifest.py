@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.instances import InstanceType
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, ReportPlace
+from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_manifest import (
     NodeAccounting,
@@ -24,6 +24,7 @@ from llm_fleet.lifecycle.node_manifest import (
 from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.people import ClusterUser
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check

@@ -11,12 +11,14 @@ from aws_cdk.assertions import Template
 
 import llm_fleet.functions
 from llm_fleet.catalog.monitoring import account_metrics, alarm_thresholds, cluster_metrics, metrics_namespace
+from llm_fleet.config.descriptions import descriptions
 from llm_fleet.monitoring.alarm_plans import account_alarm_plans, node_alarm_plans
 from llm_fleet.monitoring.cluster_observer import observer_plans
-from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds, MonitoredCluster
+from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
 from llm_fleet.monitoring.storage_alarm_plans import database_plans, lustre_plan, open_zfs_plan
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
+from llm_fleet.spec.monitoring import ClusterAlarmThresholds
 from tests.monitoring.alarm_state import rings
 from tests.pains.told import told
 from tools.synth_environment import ROOT
@@ -216,10 +218,9 @@ def test_each_threshold_moves_an_alarm_and_has_the_default_that_it_says(name: st
         for each in limits
     )
     assert moved != usual
-    documented = Path(ROOT, "constructs/llm_fleet/monitoring/monitored_cluster.py").read_text(encoding="utf-8")
-    default = re.search(rf'    {name}: .*?\n    """.*?Default: (\d+)\.', documented, flags=re.S)
+    default = re.search(r"Default: `?(\d+)( min| h)?`?\.", descriptions(ClusterAlarmThresholds)[name])
     assert default is not None
-    assert int(default[1]) == alarm_thresholds()[name]
+    assert int(default[1]) * (60 if default[2] == " h" else 1) == alarm_thresholds()[name]
 
 
 def test_pains_that_an_alarm_tells() -> None:

@@ -7,16 +7,24 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_sns as sns
 
-from llm_fleet.monitoring.chat_channel import SlackChannel, TeamsChannel
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
-from llm_fleet.monitoring.fleet_budget import FleetBudget
-from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds, MonitoredCluster
+from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.monitoring import (
+    BudgetDenial,
+    ClusterAlarms,
+    ClusterAlarmThresholds,
+    FleetBudget,
+    MonitoringSpec,
+    SlackChannel,
+    TeamsChannel,
+)
 from tests.clean import nag_findings
 
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 SLACK = SlackChannel(workspace_id="T0123456789", channel_id="C0123456789")
 TEAMS = TeamsChannel(team_id=UUID, tenant_id=UUID, channel_id="19%3a0123abcd%40thread.tacv2")
+BUDGET = FleetBudget(monthly_usd=1)
 
 
 class FileSystem:
@@ -33,17 +41,19 @@ def made(stack: cdk.Stack) -> ClusterMonitoring:
     made = ClusterMonitoring(
         stack,
         "Monitoring",
+        MonitoringSpec(
+            alarms=ClusterAlarms(emails=["oncall@example.com"], slack=SLACK),
+            budget=FleetBudget(monthly_usd=20000, tag=("team", "research"), deny=BudgetDenial(roles=["ml-engineers"])),
+            log_retention_days=30,
+        ),
         name="lab",
         clusters=[
             MonitoredCluster.hyperpod("train", node_metrics=True),
             MonitoredCluster.parallelcluster("lab-0123abcd", published_as="lab"),
         ],
         lustre=FileSystem(),
-        emails=["oncall@example.com"],
-        chats=[SLACK, TEAMS],
-        budget=FleetBudget(monthly_usd=20000, tag=("team", "research"), deny_roles=["ml-engineers"]),
-        log_retention_days=30,
     )
+    made.add_chat(TEAMS)
     made.add_open_zfs("Home", FileSystem())
     return made
 
@@ -123,7 +133,9 @@ def _the_dashboard_shows_what_was_added_later(stack: cdk.Stack) -> None:
 
 def test_a_budget_alone_and_an_imported_topic_make_no_function(stack: cdk.Stack) -> None:
     topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
-    made = ClusterMonitoring(stack, "M", name="lab", budget=FleetBudget(monthly_usd=1), topic=topic, dashboard=False)
+    spec = MonitoringSpec(alarms=ClusterAlarms(topic=topic), budget=BUDGET, dashboard=False)
+    made = ClusterMonitoring(stack, "M", spec, name="lab")
+    assert made.topic is topic
     assert made.observer is None
     assert resources(stack, "AWS::Budgets::BudgetsAction") == resources(stack, "AWS::Lambda::Function") == []
 
@@ -134,12 +146,12 @@ def test_what_only_the_deployment_knows_passes(stack: cdk.Stack) -> None:
     ClusterMonitoring(
         stack,
         "M",
+        MonitoringSpec(
+            alarms=ClusterAlarms(emails=[text], slack=SlackChannel(workspace_id=text, channel_id=text)),
+            budget=FleetBudget(monthly_usd=number, emails=[text], deny=BudgetDenial(roles=[text])),
+        ),
         name="lab",
         clusters=[MonitoredCluster.hyperpod(text)],
-        emails=[text],
-        chats=[SlackChannel(workspace_id=text, channel_id=text)],
-        budget=FleetBudget(monthly_usd=number, emails=[text], deny_roles=[text]),
-        log_retention_days=None,
     )
     (function,) = resources(stack, "AWS::Lambda::Function")
     assert function["Environment"]["Variables"]["CLUSTERS"] == {
@@ -147,7 +159,7 @@ def test_what_only_the_deployment_knows_passes(stack: cdk.Stack) -> None:
     }
 
 
-GOOD: dict[str, Any] = {"name": "lab", "budget": FleetBudget(monthly_usd=1)}
+GOOD: dict[str, Any] = {"name": "lab", "spec": MonitoringSpec(budget=BUDGET)}
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"name": 3}, "LF113", "name"),
     ({"name": "-lab"}, "LF1189", "name"),
@@ -155,16 +167,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"clusters": "train"}, "LF113", "clusters"),
     ({"clusters": ["train"]}, "LF113", "clusters[0]"),
     ({"clusters": [MonitoredCluster.hyperpod("a"), MonitoredCluster.hyperpod("a")]}, "LF1181", "clusters[1]"),
-    ({"thresholds": {"disk_percent": 90}}, "LF113", "thresholds"),
-    ({"topic": "arn:aws:sns:us-west-2:111122223333:pager"}, "LF113", "topic"),
-    ({"emails": "me@example.com"}, "LF113", "emails"),
-    ({"emails": ["me"]}, "LF1182", "emails[0]"),
-    ({"emails": ["me@example.com", "me@example.com"]}, "LF1182", "emails[1]"),
-    ({"chats": ["#alarms"]}, "LF113", "chats[0]"),
-    ({"budget": 20000}, "LF113", "budget"),
-    ({"budget": None}, "LF1190", ""),
-    ({"log_retention_days": 91}, "LF1184", "log_retention_days"),
-    ({"log_retention_days": "90"}, "LF113", "log_retention_days"),
+    ({"spec": BUDGET}, "LF113", "spec"),
+    ({"spec": MonitoringSpec()}, "LF1190", ""),
     ({"log_encryption_key": "key"}, "LF113", "log_encryption_key"),
     ({"lustre": "fs-1"}, "LF113", "lustre"),
     ({"database": "db"}, "LF113", "database"),
@@ -179,32 +183,96 @@ def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str
     assert raised.value.problems[0].remedy
 
 
-PARTS: list[tuple[Any, dict[str, Any], str, str]] = [
-    (SlackChannel, {"workspace_id": "acme", "channel_id": "C1"}, "LF1183", "workspace_id"),
-    (SlackChannel, {"workspace_id": "T1", "channel_id": "#alarms"}, "LF1183", "channel_id"),
-    (SlackChannel, {"workspace_id": 1, "channel_id": "C1"}, "LF1183", "workspace_id"),
-    (TeamsChannel, {"team_id": "x", "tenant_id": UUID, "channel_id": TEAMS.channel_id}, "LF1183", "team_id"),
-    (TeamsChannel, {"team_id": UUID, "tenant_id": UUID, "channel_id": "19:ab@thread"}, "LF1183", "channel_id"),
-    (ClusterAlarmThresholds, {"idle_minutes": 4}, "LF1180", "idle_minutes"),
-    (ClusterAlarmThresholds, {"idle_minutes": 1441}, "LF1180", "idle_minutes"),
-    (ClusterAlarmThresholds, {"idle_minutes": 7.5}, "LF1180", "idle_minutes"),
-    (ClusterAlarmThresholds, {"disk_percent": 100}, "LF1180", "disk_percent"),
-    (ClusterAlarmThresholds, {"disk_percent": float("nan")}, "LF1180", "disk_percent"),
-    (ClusterAlarmThresholds, {"disk_percent": True}, "LF1180", "disk_percent"),
-    (FleetBudget, {"monthly_usd": 0}, "LF1185", "monthly_usd"),
-    (FleetBudget, {"monthly_usd": "1000 USD"}, "LF1185", "monthly_usd"),
-    (FleetBudget, {"monthly_usd": 1, "at_percent": []}, "LF1186", "at_percent"),
-    (FleetBudget, {"monthly_usd": 1, "at_percent": [80, 80]}, "LF1186", "at_percent"),
-    (FleetBudget, {"monthly_usd": 1, "at_percent": [1, 2, 3, 4, 5]}, "LF1186", "at_percent"),
-    (FleetBudget, {"monthly_usd": 1, "at_percent": [0]}, "LF1186", "at_percent[0]"),
-    (FleetBudget, {"monthly_usd": 1, "emails": [f"a{n}@b.de" for n in range(11)]}, "LF1182", "emails"),
-    (FleetBudget, {"monthly_usd": 1, "deny_roles": ["arn:aws:iam::111122223333:role/x"]}, "LF1188", "deny_roles[0]"),
-    (FleetBudget, {"monthly_usd": 1, "deny_roles": [f"r{n}" for n in range(101)]}, "LF1188", "deny_roles"),
+# What the rules find of a fleet file is in tests/config/test_monitoring.py; these are values that only Python can have.
+VALUES: list[tuple[Any, dict[str, Any], str, str]] = [
+    (MonitoringSpec, {"log_retention_days": "90"}, "LF113", "log_retention_days"),
+    (MonitoringSpec, {"budget": 20000}, "LF113", "budget"),
+    (ClusterAlarms, {"topic": "pager"}, "LF116", "topic"),
+    (ClusterAlarms, {"topic": 3}, "LF113", "topic"),
+    (ClusterAlarms, {"emails": "me@example.com"}, "LF113", "emails"),
+    (ClusterAlarms, {"slack": "#alarms"}, "LF113", "slack"),
+    (ClusterAlarms, {"thresholds": {"disk_percent": "90"}}, "LF113", "thresholds.disk_percent"),
+    (SlackChannel, {"workspace_id": 1, "channel_id": "C1"}, "LF113", "workspace_id"),
+    (ClusterAlarmThresholds, {"idle_minutes": 7.5}, "LF113", "idle_minutes"),
+    (ClusterAlarmThresholds, {"disk_percent": True}, "LF113", "disk_percent"),
+    (FleetBudget, {"monthly_usd": "1000 USD"}, "LF113", "monthly_usd"),
+    (FleetBudget, {"monthly_usd": 1, "tag": "team"}, "LF113", "tag"),
 ]
 
 
-@pytest.mark.parametrize(("part", "given", "code", "where"), PARTS)
-def test_parts_refuse_what_their_services_would(part: Any, given: dict[str, Any], code: str, where: str) -> None:
+@pytest.mark.parametrize(("part", "given", "code", "where"), VALUES)
+def test_a_value_of_another_class_is_refused_where_it_is_written(
+    part: Any, given: dict[str, Any], code: str, where: str
+) -> None:
     with pytest.raises(FleetError) as raised:
         part(**given)
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
+
+
+PARTS: list[tuple[dict[str, Any], str, str]] = [
+    ({"alarms": ClusterAlarms(emails=["me"])}, "LF1182", "alarms.emails[0]"),
+    ({"alarms": ClusterAlarms(emails=["me@example.com", "me@example.com"])}, "LF1182", "alarms.emails[1]"),
+    (
+        {"alarms": ClusterAlarms(slack=SlackChannel(workspace_id="acme", channel_id="C1"))},
+        "LF1183",
+        "alarms.slack.workspace_id",
+    ),
+    (
+        {"alarms": ClusterAlarms(slack=SlackChannel(workspace_id="T1", channel_id="#alarms"))},
+        "LF1183",
+        "alarms.slack.channel_id",
+    ),
+    (
+        {"alarms": ClusterAlarms(teams=TeamsChannel(team_id="x", tenant_id=UUID, channel_id=TEAMS.channel_id))},
+        "LF1183",
+        "alarms.teams.team_id",
+    ),
+    (
+        {"alarms": ClusterAlarms(teams=TeamsChannel(team_id=UUID, tenant_id=UUID, channel_id="19:ab@thread"))},
+        "LF1183",
+        "alarms.teams.channel_id",
+    ),
+    *(
+        (
+            {"alarms": ClusterAlarms(thresholds=ClusterAlarmThresholds(**{name: value}))},
+            "LF1180",
+            f"alarms.thresholds.{name}",
+        )
+        for name, value in (
+            ("idle_minutes", 4),
+            ("idle_minutes", 1441),
+            ("disk_percent", 100),
+            ("disk_percent", float("nan")),
+        )
+    ),
+    ({"log_retention_days": 91}, "LF1184", "log_retention_days"),
+    *(
+        ({"budget": FleetBudget(**{"monthly_usd": 1, **given})}, code, f"budget.{where}")
+        for given, code, where in (
+            ({"monthly_usd": 0}, "LF1185", "monthly_usd"),
+            ({"at_percent": []}, "LF1186", "at_percent"),
+            ({"at_percent": [80, 80]}, "LF1186", "at_percent"),
+            ({"at_percent": [1, 2, 3, 4, 5]}, "LF1186", "at_percent"),
+            ({"at_percent": [0]}, "LF1186", "at_percent[0]"),
+            ({"emails": [f"a{n}@b.de" for n in range(11)]}, "LF1182", "emails"),
+            ({"deny": BudgetDenial(roles=["arn:aws:iam::111122223333:role/x"])}, "LF1188", "deny.roles[0]"),
+            ({"deny": BudgetDenial(roles=[f"r{n}" for n in range(101)])}, "LF1188", "deny.roles"),
+            ({"deny": BudgetDenial()}, "LF1188", "deny.roles"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "where"), PARTS)
+def test_the_description_is_refused_what_the_services_would(
+    stack: cdk.Stack, change: dict[str, Any], code: str, where: str
+) -> None:
+    with pytest.raises(FleetError) as raised:
+        ClusterMonitoring(stack, "M", MonitoringSpec(**{"budget": BUDGET, **change}), name="lab")
+    assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
+
+
+def test_a_further_chat_is_checked_as_the_first(stack: cdk.Stack) -> None:
+    monitoring = ClusterMonitoring(stack, "M", MonitoringSpec(budget=BUDGET), name="lab")
+    with pytest.raises(FleetError, match="LF1183"):
+        monitoring.add_chat(SlackChannel(workspace_id="T1", channel_id="#alarms"))

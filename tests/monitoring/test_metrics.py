@@ -12,12 +12,12 @@ from llm_fleet.catalog.monitoring import cluster_metrics
 from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.monitoring.grafana import grafana_dashboard
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.clean import nag_findings
 from tools.synth_environment import ROOT

@@ -25,7 +25,7 @@ from llm_fleet.catalog.training_job import launchers, smp_versions, training_ima
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.sagemaker import TrainingJobConfig
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
 from llm_fleet.spec.watch import WatchCondition, WatchSpec
 from tests.config.good_training_job import source_folder

@@ -22,7 +22,7 @@ from llm_fleet import (
     NeuronSettings,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from tests.sagemaker.endpoints import (
     FILES,
     GPT_J,

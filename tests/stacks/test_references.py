@@ -21,8 +21,7 @@ from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.metrics_stack import MetricsStack
-from llm_fleet_stacks.monitoring_stack import MonitoringStack
+from llm_fleet_stacks.monitoring_stack import MetricsStack, MonitoringStack
 from llm_fleet_stacks.watch_stack import WatchStack
 from tests.conftest import ENVIRONMENT
 from tests.stacks.test_database_stack import FLEET as WITH_DATABASE

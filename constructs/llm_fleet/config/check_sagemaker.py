@@ -8,9 +8,9 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker import EndpointConfig, FleetEndpointModel, IdsOnClusters, NotebookConfig, StudioConfig
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint
 from llm_fleet.rules.sagemaker.endpoint_model import PLACES, check_one_place
 from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reached_names, is_code_commit

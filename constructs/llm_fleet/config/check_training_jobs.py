@@ -7,9 +7,9 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker import FleetChannel, TrainingJobConfig, WatchConfig
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker import watch as rules
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.sagemaker.watch_followed import (
     FollowedJob,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from llm_fleet.config.check_service import follows_in_service
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import AnyCode, PathPart, Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 
 _Path = tuple[PathPart, ...]
 SAGEMAKER_OF_REGION: frozenset[AnyCode] = frozenset({SageMakerCode.TRAINING_IMAGE, SageMakerCode.ENDPOINT_IMAGE_REGION})

@@ -18,12 +18,12 @@ from llm_fleet.spec.shape import Later
 
 if TYPE_CHECKING:
     from llm_fleet.config.jobs.job import JobConfig
-    from llm_fleet.config.monitoring.monitoring import MonitoringConfig
+    from llm_fleet.config.monitoring import MonitoringConfig
     from llm_fleet.config.sagemaker import EndpointConfig, NotebookConfig, StudioConfig, TrainingJobConfig, WatchConfig
     from llm_fleet.config.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.config.jobs.job", "JobConfig")]
-    MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring.monitoring", "MonitoringConfig")]
+    MonitoringConfig = Annotated[Any, Later("llm_fleet.config.monitoring", "MonitoringConfig")]
     EndpointConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "EndpointConfig")]
     NotebookConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "NotebookConfig")]
     StudioConfig = Annotated[Any, Later("llm_fleet.config.sagemaker", "StudioConfig")]

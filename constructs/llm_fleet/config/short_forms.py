@@ -17,10 +17,6 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    if "monitoring" in data:
-        from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-
-        read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(read, "clusters", _each(_cluster))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 

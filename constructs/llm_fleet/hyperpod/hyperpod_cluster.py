@@ -18,7 +18,7 @@ from llm_fleet.hyperpod.cluster_wiring import add_node_role, open_ports, securit
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
+from llm_fleet.lifecycle.cluster_metrics import MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
 from llm_fleet.lifecycle.python_function import claim_ids
@@ -29,6 +29,7 @@ from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.training_runtime import TrainingRuntime

@@ -23,8 +23,7 @@ from llm_fleet.inference.neuron_health import NeuronHealth
 from llm_fleet.inference.scaling import ServiceScaling
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.inference.task import ServingTask
-from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
-from llm_fleet.notifications.metric_alarms import AlarmPlan
+from llm_fleet.notifications.metric_alarms import AlarmPlan, alarm_lines, alarm_widget, graph, page, text_widget
 
 
 def dashboard_body(

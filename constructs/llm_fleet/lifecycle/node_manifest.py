@@ -16,7 +16,7 @@ from llm_fleet.catalog.neuron import (
     host_packages,
     neuron_release,
 )
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, ReportPlace, render_metrics
+from llm_fleet.lifecycle.cluster_metrics import ReportPlace, render_metrics
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
 from llm_fleet.lifecycle.people import render_people
@@ -26,6 +26,7 @@ from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
 

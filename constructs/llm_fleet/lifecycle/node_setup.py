@@ -9,19 +9,19 @@ import jsii
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IConstruct
 
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.named_files.named_file import certificate_text, locked_files, own_scripts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
-from llm_fleet.rules.monitoring.metrics import check_is_metrics, check_metrics
+from llm_fleet.rules.monitoring import check_is_metrics, check_metrics
 from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
 from llm_fleet.rules.people.check import PeopleSettings, check_people
 from llm_fleet.rules.people.directory import SSSD_PACKAGES
 from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_kind
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.training_runtime import TrainingRuntime
 
@@ -151,7 +151,7 @@ class NodeSetup:
         raise_problems(
             [
                 *([] if self.training is None else check_is_spec(self.training, TrainingRuntime, "training")),
-                *check_is_metrics(self.metrics, ClusterMetrics, "metrics"),
+                *check_is_metrics(self.metrics, "metrics"),
                 *check_account_kinds(self.slurm_accounts),
                 *check_directory_kind(self.directory),
             ]

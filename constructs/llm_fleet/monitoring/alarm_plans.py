@@ -3,7 +3,6 @@
 from llm_fleet.catalog.monitoring import parallelcluster_metrics
 from llm_fleet.monitoring.monitored_cluster import (
     PERIOD,
-    ClusterAlarmThresholds,
     ClusterKind,
     MonitoredCluster,
     account_metric,
@@ -13,6 +12,7 @@ from llm_fleet.monitoring.monitored_cluster import (
     parallelcluster_metric,
 )
 from llm_fleet.notifications.metric_alarms import AlarmPlan, Measure, MetricMath
+from llm_fleet.spec.monitoring import ClusterAlarmThresholds
 
 QUIET = "notBreaching"
 """No value is no trouble: a cluster that is not there has none, and must call nobody."""

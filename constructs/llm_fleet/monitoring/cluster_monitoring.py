@@ -12,17 +12,14 @@ from constructs import Construct
 
 from llm_fleet.catalog.monitoring import log_retention_days as usual_retention
 from llm_fleet.monitoring.alarm_plans import account_alarm_plans, node_alarm_plans
-from llm_fleet.monitoring.chat_channel import Chat, ChatConfiguration, SlackChannel, TeamsChannel
 from llm_fleet.monitoring.cluster_observer import ClusterObserver, observer_plans
-from llm_fleet.monitoring.fleet_budget import BudgetWithAction, FleetBudget
 from llm_fleet.monitoring.monitored_cluster import (
-    ClusterAlarmThresholds,
     ClusterKind,
     MonitoredCluster,
     NamedCluster,
     monitored,
+    monitoring_dashboard,
 )
-from llm_fleet.monitoring.monitoring_dashboard import monitoring_dashboard
 from llm_fleet.monitoring.storage_alarm_plans import (
     WatchedDatabase,
     WatchedFileSystem,
@@ -32,38 +29,27 @@ from llm_fleet.monitoring.storage_alarm_plans import (
     lustre_plan,
     open_zfs_plan,
 )
-from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.notifications.alarm_topic import AlarmTopic, ChatConfiguration
+from llm_fleet.notifications.cost_budget import BudgetWithAction
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms
+from llm_fleet.references import topic_of
+from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_form, check_forms
-from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
-from llm_fleet.rules.monitoring.watched import check_monitoring_name, check_something_watched, check_watched_names
+from llm_fleet.rules.monitoring import (
+    check_chat,
+    check_monitoring_name,
+    check_monitoring_spec,
+    check_something_watched,
+    check_watched_names,
+)
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_emails, check_retention_days
 from llm_fleet.sagemaker.watch_events import text_at_synth
+from llm_fleet.spec.monitoring import Chat, ClusterAlarms, MonitoringSpec
 
-_LIST = (list, tuple)
 _FORMS: Mapping[str, Form] = {
     "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "my-fleet"'),
-    "clusters": Form(wanted="a list of clusters", types=_LIST, remedy="write clusters=[cluster]"),
-    "thresholds": Form(
-        wanted="ClusterAlarmThresholds",
-        types=(ClusterAlarmThresholds,),
-        remedy="write ClusterAlarmThresholds(disk_percent=90)",
-        optional=True,
-    ),
-    "topic": Form(
-        wanted="an SNS topic",
-        has=("topic_arn",),
-        optional=True,
-        remedy='write AlarmTopic(self, "Told"), or leave it out',
-    ),
-    "emails": Form(wanted="a list of addresses", types=_LIST, remedy='write emails=["oncall@example.com"]'),
-    "chats": Form(wanted="a list of channels", types=_LIST, remedy="write chats=[SlackChannel(…)]"),
-    "budget": Form(
-        wanted="a FleetBudget", types=(FleetBudget,), remedy="write FleetBudget(monthly_usd=20000)", optional=True
-    ),
-    "log_retention_days": Form(wanted="a whole number", types=(int,), remedy="write days, e.g. 90", optional=True),
+    "clusters": Form(wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster]"),
     "log_encryption_key": Form(
         wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
     ),
@@ -83,54 +69,35 @@ _FORMS: Mapping[str, Form] = {
         wanted="a SlurmDatabase", has=("metric",), optional=True, remedy="write database=database, or leave it out"
     ),
 }
-_ITEMS: Mapping[str, Form] = {
-    "clusters": Form(
-        wanted="a cluster",
-        has=("cluster_name",),
-        remedy='write the cluster, or MonitoredCluster.hyperpod("train")',
-    ),
-    "emails": Form(wanted="a text", types=(str,), remedy="write the address in quotes"),
-    "chats": Form(
-        wanted="a SlackChannel or TeamsChannel",
-        types=(SlackChannel, TeamsChannel),
-        remedy='write SlackChannel(workspace_id="T0123456789", channel_id="C0123456789")',
-    ),
-}
+_CLUSTER = Form(
+    wanted="a cluster", has=("cluster_name",), remedy='write the cluster, or MonitoredCluster.hyperpod("train")'
+)
 
 
-def check_monitoring(path: str, **arguments: Any) -> None:
-    """Raise `FleetError` with everything that is wrong with the `arguments` of the monitoring at `path`."""
-    problems = check_forms(arguments, _FORMS)
+def check_monitoring(path: str, spec: MonitoringSpec, **arguments: Any) -> None:
+    """Raise `FleetError` with everything that is wrong with `spec` and `arguments` of the monitoring at `path`."""
+    problems = check_is_spec(spec, MonitoringSpec, "spec") or check_monitoring_spec(spec)
+    problems += check_forms(arguments, _FORMS)
     wrong = {problem.path[0] for problem in problems}
-    for name, form in _ITEMS.items():
-        if name not in wrong:
-            problems += [each for n, item in enumerate(arguments[name]) for each in _check_item(item, form, name, n)]
+    clusters: list[Any] = [] if "clusters" in wrong else arguments["clusters"]
+    problems += [each for n, item in enumerate(clusters) for each in _check_cluster(item, n)]
     wrong = {problem.path[0] for problem in problems}
-    raise_problems([*problems, *_check_values(arguments, wrong)], subject=path)
-
-
-def _check_item(item: Any, form: Form, name: str, index: int) -> list[Problem]:
-    if isinstance(item, MonitoredCluster):
-        return []
-    return check_form(item, form, name, index)
-
-
-def _check_values(arguments: Mapping[str, Any], wrong: set[str | int]) -> list[Problem]:
-    found: list[Problem] = []
     if "name" not in wrong:
-        found += check_monitoring_name(arguments["name"])
-    if "emails" not in wrong:
-        found += check_emails(arguments["emails"], AlarmCode.MONITORING_EMAIL, "emails")
-    if "log_retention_days" not in wrong:
-        days = arguments["log_retention_days"]
-        found += check_retention_days(days, AlarmCode.MONITORING_RETENTION, "log_retention_days")
-    if "clusters" not in wrong:
-        names = [monitored(cluster).name for cluster in arguments["clusters"]]
-        found += check_watched_names(names, known=names)
+        problems += check_monitoring_name(arguments["name"])
     parts = [arguments[name] for name in ("lustre", "open_zfs", "database")]
-    number = len(arguments["clusters"]) if "clusters" not in wrong else 1
-    watched = number + sum(part is not None for part in parts)
-    return found + check_something_watched(parts=watched, budget=arguments["budget"] is not None)
+    number = 1
+    if "clusters" not in wrong:
+        names = [monitored(cluster).name for cluster in clusters]
+        problems += check_watched_names(names, known=names)
+        number = len(names)
+    if "spec" not in wrong:
+        watched = number + sum(part is not None for part in parts)
+        problems += check_something_watched(parts=watched, budget=spec.budget is not None)
+    raise_problems(problems, subject=path)
+
+
+def _check_cluster(item: Any, index: int) -> list[Problem]:
+    return [] if isinstance(item, MonitoredCluster) else check_form(item, _CLUSTER, "clusters", index)
 
 
 class ClusterMonitoring(Construct):
@@ -145,68 +112,52 @@ class ClusterMonitoring(Construct):
         self,
         scope: Construct,
         id: str,
+        spec: MonitoringSpec = MonitoringSpec(),  # noqa: B008 - immutable
         *,
         name: str,
         clusters: Sequence[MonitoredCluster | NamedCluster] = (),
         lustre: WatchedFileSystem | None = None,
         open_zfs: WatchedFileSystem | None = None,
         database: WatchedDatabase | None = None,
-        thresholds: ClusterAlarmThresholds | None = None,
-        topic: sns.ITopic | None = None,
-        emails: Sequence[str] = (),
-        chats: Sequence[Chat] = (),
-        budget: FleetBudget | None = None,
-        dashboard: bool = True,
-        log_retention_days: int | None = None,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
         """Watch over `clusters` and what they stand on.
 
+        - `spec`: who is told, thresholds, dashboard, retention and budget. Default: the usual alarms and a topic.
         - `name`: 1 to 63 letters, digits and hyphens, unique in account and region: alarms' names begin with it.
         - `clusters`: `MonitoredCluster.hyperpod("train", node_metrics=True)`, or clusters as constructs, of which only
           what the account tells is watched.
         - `lustre`, `open_zfs`, `database`: what fills up. Default: nothing; more by `add_lustre` and the like.
-        - `thresholds`: from when on alarms ring. Default: the catalog's.
-        - `topic`: who is told. Default: an `AlarmTopic` of its own. An imported one must let CloudWatch and, with a
-          budget, AWS Budgets write.
-        - `emails`: subscribed to the topic; each must be confirmed by a click in the first mail.
-        - `chats`: channels of Slack and Teams that hear the topic.
-        - `budget`: default, none.
-        - `dashboard`: whether there is one. Default: yes.
-        - `log_retention_days`: of HyperPod's log groups. Default: 180. They are kept when this goes.
-        - `log_encryption_key`: of these log groups. Default: CloudWatch's own encryption.
+        - `log_encryption_key`: of the log groups of HyperPod, which are kept when this goes. Default: CloudWatch's own
+          encryption.
 
-        Raises `FleetError` with all of: LF113 for a value of another class, LF1182 for e-mail addresses, LF1184 for
-        the retention, LF1189 for the name, LF1181 for a cluster twice.
+        Raises `FleetError` with all of: LF113 for a value of another class, LF1180 and LF1182 to LF1188 for `spec`,
+        LF1189 for the name, LF1181 for a cluster twice, LF1190 where there is nothing to watch.
         """
         super().__init__(scope, id)
         check_monitoring(
             self.node.path,
+            spec,
             name=name,
             clusters=clusters,
-            thresholds=thresholds,
-            topic=topic,
-            emails=emails,
-            chats=chats,
-            budget=budget,
-            log_retention_days=log_retention_days,
             log_encryption_key=log_encryption_key,
             lustre=lustre,
             open_zfs=open_zfs,
             database=database,
         )
         self._name = name
-        self._limits = thresholds or ClusterAlarmThresholds()
+        self._limits = spec.alarms.thresholds
+        self._chats = 0
         self._alarms: dict[str, cloudwatch.CfnAlarm] = {}
         self._storage_plans: list[AlarmPlan] = []
         self.clusters: tuple[MonitoredCluster, ...] = tuple(monitored(cluster) for cluster in clusters)
         """What is watched."""
-        self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic")
+        self.topic: sns.ITopic = topic_of(self, "Told", spec.alarms.topic) or AlarmTopic(self, "Topic")
         """Who is told. Subscribe to it for more."""
-        self._tell(emails, chats)
+        self._tell(spec.alarms)
         self._cluster_plans = [self._watch(number, cluster) for number, cluster in enumerate(self.clusters)]
         self.observer: ClusterObserver | None = self._observe(
-            usual_retention() if log_retention_days is None else log_retention_days, log_encryption_key
+            usual_retention() if spec.log_retention_days is None else spec.log_retention_days, log_encryption_key
         )
         """The function that looks at clusters; `None` without a cluster."""
         if lustre is not None:
@@ -215,11 +166,11 @@ class ClusterMonitoring(Construct):
             self.add_open_zfs("OpenZfs", open_zfs)
         if database is not None:
             self.add_database("Database", database)
-        self.budget: BudgetWithAction | None = budget and BudgetWithAction(
-            self, "Budget", budget=budget, topic=self.topic
+        self.budget: BudgetWithAction | None = spec.budget and BudgetWithAction(
+            self, "Budget", budget=spec.budget, topic=self.topic
         )
         """The budget, where one was asked for."""
-        self.dashboard: cloudwatch.CfnDashboard | None = self._make_dashboard() if dashboard else None
+        self.dashboard: cloudwatch.CfnDashboard | None = self._make_dashboard() if spec.dashboard else None
         """The L1 of the dashboard, `<name>-clusters-<region>`; `None` where none was wanted."""
 
     @property
@@ -246,15 +197,21 @@ class ClusterMonitoring(Construct):
         """Watch Slurm's accounting database; `id`: letters and digits, with which its alarms' names end."""
         self._add_storage(id, database_plans(id, dimensions_of(database)))
 
-    def _tell(self, emails: Sequence[str], chats: Sequence[Chat]) -> None:
-        for number, email in enumerate(emails):
+    def add_chat(self, channel: Chat) -> None:
+        """Send alarms to one more channel of Slack or Teams. Raises `FleetError` (LF1183) for ids of another form."""
+        raise_problems(check_chat(channel), subject=self.node.path)
+        name = f"{self._name}-alarms-{self._chats}"
+        ChatConfiguration(self, f"Chat{self._chats}", name=name, channel=channel, topic=self.topic)
+        self._chats += 1
+
+    def _tell(self, alarms: ClusterAlarms) -> None:
+        for number, email in enumerate(alarms.emails):
             sns.CfnSubscription(
                 self, f"Email{number}", topic_arn=self.topic.topic_arn, protocol="email", endpoint=email
             )
-        for number, channel in enumerate(chats):
-            ChatConfiguration(
-                self, f"Chat{number}", name=f"{self._name}-alarms-{number}", channel=channel, topic=self.topic
-            )
+        for channel in (alarms.slack, alarms.teams):
+            if channel is not None:
+                self.add_chat(channel)
 
     def _watch(self, number: int, cluster: MonitoredCluster) -> Sequence[AlarmPlan]:
         id = f"Cluster-{number if is_unresolved(cluster.name) else cluster.name}"

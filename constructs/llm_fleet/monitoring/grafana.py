@@ -16,7 +16,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.monitoring import ClusterMetric, cluster_metrics
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
+from llm_fleet.spec.monitoring import ClusterMetrics
 
 
 class PrometheusWorkspace(Construct):

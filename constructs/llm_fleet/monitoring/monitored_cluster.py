@@ -1,5 +1,6 @@
-"""A cluster that is monitored: its measures, and the thresholds of its alarms."""
+"""A cluster that is monitored: its measures, and the dashboard of clusters and of what they stand on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -7,16 +8,21 @@ from typing import Any, Protocol, runtime_checkable
 
 from llm_fleet.catalog.monitoring import (
     account_metrics,
-    alarm_thresholds,
     cluster_metrics,
     metrics_namespace,
     parallelcluster_metrics,
     start_failures_metric,
     starts_degraded_metric,
 )
-from llm_fleet.notifications.metric_alarms import ServiceMetric
-from llm_fleet.rules.monitoring.thresholds import check_cluster_thresholds
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.notifications.metric_alarms import (
+    AlarmPlan,
+    ServiceMetric,
+    alarm_lines,
+    alarm_widget,
+    graph,
+    page,
+    text_widget,
+)
 
 
 class ClusterKind(StrEnum):
@@ -83,44 +89,6 @@ def monitored(cluster: Any) -> MonitoredCluster:
     return MonitoredCluster(name=cluster.cluster_name, kind=kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAlarmThresholds:
-    """From when on the alarms of clusters and file systems ring; `None` is the catalog's figure.
-
-    Minutes are whole, 5 to 1440. Raises `FleetError` (LF1180) for what would always ring, or never.
-    """
-
-    node_failed_minutes: int | None = None
-    """How long a node of HyperPod is in Failure: longer than replacing one takes to begin. Default: 10."""
-    stuck_pending_minutes: int | None = None
-    """How long nodes that a group wants are pending or missing. Default: 30."""
-    idle_percent: float | None = None
-    """Below which use of accelerators, on the mean of all nodes, they are idle. Default: 5."""
-    idle_minutes: int | None = None
-    """How long they are, while a job holds nodes. Default: 60."""
-    unused_minutes: int | None = None
-    """How long they are, while no job holds any node. Default: 120."""
-    disk_percent: float | None = None
-    """How full the fullest disk of any node is. Default: 85."""
-    file_system_percent: float | None = None
-    """How full a file system is; of Lustre, its fullest target. Default: 90."""
-    queue_wait_minutes: int | None = None
-    """How long a job of Slurm has waited that could run, while nodes are idle, down or drained. Default: 240."""
-    nodes_down_minutes: int | None = None
-    """How long Slurm takes a node for down. Default: 15."""
-    silent_minutes: int | None = None
-    """How long no node publishes anything while nodes run. Default: 30."""
-
-    def __post_init__(self) -> None:
-        """Raise `FleetError` with everything that is wrong."""
-        raise_problems(check_cluster_thresholds(self), subject="ClusterAlarmThresholds")
-
-    def figure(self, name: str) -> float:
-        """Return the threshold `name`, the catalog's where none was given."""
-        own: float | None = getattr(self, name)
-        return alarm_thresholds()[name] if own is None else own
-
-
 _CLUSTER = "Cluster"
 _STATISTIC = "Maximum"
 PERIOD = 300
@@ -180,3 +148,111 @@ def _measured_of_nodes(name: str, cluster: str, statistic: str, label: str) -> S
         period_seconds=PERIOD,
         label=label or name,
     )
+
+
+_MOST_ALARMS = 100
+"""A widget shows no more (CloudWatch-Dashboard-Body-Structure)."""
+_A_ROW = 3
+Row = list[dict[str, Any]]
+
+
+def monitoring_dashboard(
+    clusters: Sequence[MonitoredCluster],
+    cluster_plans: Sequence[Sequence[AlarmPlan]],
+    storage_plans: Sequence[AlarmPlan],
+    *,
+    alarm_arns: Sequence[str],
+    region: str,
+) -> dict[str, Any]:
+    """Return the dashboard: alarms, each cluster, what they stand on, and what to do about each alarm.
+
+    `cluster_plans`: of each of `clusters`, in their order.
+    """
+    every = [*(plan for plans in cluster_plans for plan in plans), *storage_plans]
+    rows = [
+        [alarm_widget(alarm_arns[:_MOST_ALARMS])],
+        *(row for cluster, plans in zip(clusters, cluster_plans, strict=True) for row in _cluster(cluster, plans)),
+        *_in_rows([graph(plan.id, plan.measure, lines=alarm_lines(plan.id, [plan])) for plan in storage_plans]),
+        [text_widget(every)],
+    ]
+    return page([row for row in rows if row], region)
+
+
+def _cluster(cluster: MonitoredCluster, plans: Sequence[AlarmPlan]) -> list[Row]:
+    of_account = _hyperpod(cluster.name) if cluster.kind == ClusterKind.HYPERPOD else _parallelcluster(cluster)
+    return [of_account, *(_in_rows(_of_nodes(cluster, plans)) if cluster.node_metrics else [])]
+
+
+def _hyperpod(name: str) -> Row:
+    return [
+        graph(
+            f"{name}: nodes",
+            account_metric("nodes_running", name, label="running"),
+            account_metric("nodes_pending", name, label="pending"),
+            account_metric("nodes_missing", name, label="missing"),
+            account_metric("nodes_failed", name, label="in Failure"),
+        ),
+        graph(f"{name}: starts that failed", failed_starts(name), degraded_starts(name)),
+    ]
+
+
+def _parallelcluster(cluster: MonitoredCluster) -> Row:
+    name = cluster.name
+    return [
+        graph(
+            f"{name}: head node impaired (1), instances refused",
+            account_metric("head_node_impaired", name, label="head node impaired"),
+            parallelcluster_metric(parallelcluster_metrics().no_capacity, name, label="no capacity"),
+        ),
+        graph(
+            f"{name}: starts that failed",
+            failed_starts(cluster.nodes_name),
+            degraded_starts(cluster.nodes_name),
+        ),
+    ]
+
+
+def _of_nodes(cluster: MonitoredCluster, plans: Sequence[AlarmPlan]) -> Row:
+    name = cluster.nodes_name
+    accelerators = [
+        graph(
+            f"{name}: accelerators (%), mean of all nodes",
+            node_metric("accelerator_utilization", name, statistic="Average", label="used"),
+            node_metric("accelerator_memory_used", name, statistic="Average", label="memory"),
+            lines=alarm_lines("IdleAllocated", plans),
+        ),
+        graph(
+            f"{name}: EFA, sum of all nodes",
+            node_metric("efa_received", name, statistic="Sum", label="received"),
+            node_metric("efa_sent", name, statistic="Sum", label="sent"),
+        ),
+    ]
+    return [
+        *(accelerators if cluster.accelerators else []),
+        graph(
+            f"{name}: Slurm's nodes",
+            node_metric("slurm_nodes_allocated", name, label="allocated"),
+            node_metric("slurm_nodes_idle", name, label="idle"),
+            node_metric("slurm_nodes_down", name, label="down"),
+        ),
+        graph(
+            f"{name}: Slurm's jobs",
+            node_metric("slurm_jobs_running", name, label="running"),
+            node_metric("slurm_jobs_pending", name, label="pending"),
+        ),
+        graph(
+            f"{name}: longest wait of a job that could run (s)",
+            node_metric("slurm_longest_wait", name, label="wait"),
+            lines=alarm_lines("QueueWait", plans),
+        ),
+        graph(
+            f"{name}: fullest disk of any node (%)",
+            node_metric("root_disk_used", name, label="root"),
+            node_metric("local_disk_used", name, label="local"),
+            lines=alarm_lines("RootDisk", plans),
+        ),
+    ]
+
+
+def _in_rows(widgets: Row) -> list[Row]:
+    return [widgets[start : start + _A_ROW] for start in range(0, len(widgets), _A_ROW)]

@@ -1,12 +1,22 @@
-"""Where alarms go."""
+"""Where alarms go: a topic, and channels of Slack and Teams that hear it.
+
+A chat is told by Amazon Q Developer in chat applications (once AWS Chatbot).
+
+assumption: chats-and-mails-arrive
+"""
 
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_chatbot as chatbot
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
+
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.monitoring import chat_facts
+from llm_fleet.spec.monitoring import Chat, SlackChannel
 
 if TYPE_CHECKING:
     from aws_cdk.aws_codestarnotifications import NotificationRuleTargetConfig
@@ -77,3 +87,62 @@ class AlarmTopic(sns.Topic):
         def grant_publish(self, identity: iam.IGrantable) -> iam.Grant: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
         def grant_subscribe(self, identity: iam.IGrantable) -> iam.Grant: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
         # fmt: on
+
+
+_CHATBOT = "chatbot.amazonaws.com"
+_LEVEL = "ERROR"
+
+
+class ChatConfiguration(Construct):
+    """A channel that hears a topic. Who writes there can look at alarms and graphs, and change nothing.
+
+    The role's policy is the channel's guardrail too: were a wider one attached to the role, the channel gained nothing.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, name: str, channel: Chat, topic: sns.ITopic) -> None:
+        """Make it. `name`: the configuration's, one of a name in an account."""
+        super().__init__(scope, id)
+        policy = iam.ManagedPolicy(
+            self,
+            "Looks",
+            description="What a chat that is told of alarms may look at",
+            statements=[iam.PolicyStatement(sid="LookAtAlarms", actions=list(chat_facts().reads), resources=["*"])],
+        )
+        acknowledge(
+            policy,
+            "CloudWatch knows no resource for metrics, and shows composite alarms to who may look at all.",
+            "AwsSolutions-IAM5[Resource::*]",
+        )
+        account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
+        role = iam.Role(
+            self,
+            "Role",
+            description="What a chat that is told of alarms acts as",
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_CHATBOT).with_conditions(account)),
+            managed_policies=[cast(iam.IManagedPolicy, policy)],
+        )
+        if isinstance(channel, SlackChannel):
+            chatbot.CfnSlackChannelConfiguration(
+                self,
+                "Slack",
+                configuration_name=name,
+                iam_role_arn=role.role_arn,
+                slack_workspace_id=channel.workspace_id,
+                slack_channel_id=channel.channel_id,
+                guardrail_policies=[policy.managed_policy_arn],
+                logging_level=_LEVEL,
+                sns_topic_arns=[topic.topic_arn],
+            )
+        else:
+            chatbot.CfnMicrosoftTeamsChannelConfiguration(
+                self,
+                "Teams",
+                configuration_name=name,
+                iam_role_arn=role.role_arn,
+                team_id=channel.team_id,
+                teams_tenant_id=channel.tenant_id,
+                teams_channel_id=channel.channel_id,
+                guardrail_policies=[policy.managed_policy_arn],
+                logging_level=_LEVEL,
+                sns_topic_arns=[topic.topic_arn],
+            )

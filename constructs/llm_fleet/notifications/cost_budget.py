@@ -1,12 +1,18 @@
-"""A monthly budget of AWS Budgets, and who is told of it."""
+"""A monthly budget of AWS Budgets, who is told of it, and the action that stops new machines."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+import aws_cdk as cdk
 from aws_cdk import aws_budgets as budgets
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.monitoring import fleet_budget_facts
 from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.spec.monitoring import FleetBudget
 
 _Budget = budgets.CfnBudget
 
@@ -69,3 +75,102 @@ class CostBudget(Construct):
 
 def _reader(kind: str, address: str) -> _Budget.SubscriberProperty:
     return _Budget.SubscriberProperty(subscription_type=kind, address=address)
+
+
+_Action = budgets.CfnBudgetsAction
+_BUDGETS = "budgets.amazonaws.com"
+
+
+class BudgetWithAction(CostBudget):
+    """A budget that tells, and takes from roles the right to start machines where the fleet wants that.
+
+    The denial stays until the action is reversed in the console of AWS Budgets, or the next period begins.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, budget: FleetBudget, topic: sns.ITopic) -> None:
+        """Make it. `topic`: who is told; one that was imported must let Budgets write."""
+        tag = budget.tag
+        super().__init__(
+            scope,
+            id,
+            monthly_usd=budget.monthly_usd,
+            at_percent=budget.at_percent,
+            forecast=budget.forecast,
+            emails=budget.emails,
+            filters={"TagKeyValue": [f"user:{tag[0]}${tag[1]}"]} if tag else None,
+            topic=topic,
+        )
+        # With the topic's policy, without which AWS Budgets may not write to it.
+        self.budget.node.add_dependency(topic)
+        self.denial: iam.ManagedPolicy | None = None
+        """What is attached to the roles; `None` for a budget that only tells."""
+        if budget.deny_roles:
+            self.denial = self._make_denial()
+            self._make_action(budget, self.denial, topic)
+
+    def _make_denial(self) -> iam.ManagedPolicy:
+        policy = iam.ManagedPolicy(
+            self,
+            "Denial",
+            description="Attached by AWS Budgets when the fleet's budget is spent: nothing new may be started",
+            statements=[
+                iam.PolicyStatement(
+                    sid="StartNothingMore",
+                    effect=iam.Effect.DENY,
+                    actions=list(fleet_budget_facts().denied),
+                    resources=["*"],
+                )
+            ],
+        )
+        acknowledge(policy, "It denies, and what it denies is denied everywhere.", "AwsSolutions-IAM5[Resource::*]")
+        return policy
+
+    def _make_action(self, budget: FleetBudget, denial: iam.ManagedPolicy, topic: sns.ITopic) -> None:
+        readers = [
+            _Action.SubscriberProperty(type="SNS", address=topic.topic_arn),
+            *(_Action.SubscriberProperty(type="EMAIL", address=email) for email in budget.emails),
+        ]
+        _Action(
+            self,
+            "Action",
+            action_threshold=_Action.ActionThresholdProperty(type="PERCENTAGE", value=100),
+            action_type="APPLY_IAM_POLICY",
+            approval_model="AUTOMATIC" if budget.deny and budget.deny.automatically else "MANUAL",
+            budget_name=self.budget.ref,
+            definition=_Action.DefinitionProperty(
+                iam_action_definition=_Action.IamActionDefinitionProperty(
+                    policy_arn=denial.managed_policy_arn, roles=list(budget.deny_roles)
+                )
+            ),
+            execution_role_arn=self._execution_role(budget, denial).role_arn,
+            notification_type="ACTUAL",
+            subscribers=readers,
+        )
+
+    def _execution_role(self, budget: FleetBudget, denial: iam.ManagedPolicy) -> iam.Role:
+        stack = cdk.Stack.of(self)
+        mine = iam.ServicePrincipal(_BUDGETS).with_conditions({"StringEquals": {"aws:SourceAccount": stack.account}})
+        roles = [
+            stack.format_arn(service="iam", region="", resource="role", resource_name=name)
+            for name in budget.deny_roles
+        ]
+        policy = iam.ManagedPolicy(
+            self,
+            "MayDeny",
+            description="Lets AWS Budgets attach the denial to the roles that the fleet names, and nothing else",
+            statements=[
+                iam.PolicyStatement(
+                    sid="AttachTheDenial",
+                    actions=["iam:AttachRolePolicy", "iam:DetachRolePolicy"],
+                    resources=roles,
+                    conditions={"ArnEquals": {"iam:PolicyARN": denial.managed_policy_arn}},
+                )
+            ],
+        )
+        return iam.Role(
+            self,
+            "ActsAs",
+            description="What AWS Budgets runs as when the fleet's budget is spent",
+            assumed_by=cast(iam.IPrincipal, mine),
+            managed_policies=[cast(iam.IManagedPolicy, policy)],
+        )

@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
+from llm_fleet.lifecycle.cluster_metrics import MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
 from llm_fleet.lifecycle.python_function import claim_ids
@@ -28,6 +28,7 @@ from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
+from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.spec.slurm_database import Accounting

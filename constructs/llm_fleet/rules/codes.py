@@ -3,7 +3,7 @@
 LF1xx the fleet file itself, and values of the wrong type (LF113, LF114) · LF2xx network · LF3xx storage ·
 LF4xx roles and the lifecycle bundle · LF5xx HyperPod · LF6xx ParallelCluster, LF69x Slurm's accounting database ·
 LF7xx inference services · LF8xx training: LF800 to LF829 what nodes carry for jobs, then the jobs themselves ·
-LF9xx the SageMaker pieces around clusters (`rules/sagemaker/codes.py`)
+LF9xx the SageMaker pieces around clusters (`rules/feature_codes.py`)
 """
 
 from llm_fleet.rules.problem import AnyCode

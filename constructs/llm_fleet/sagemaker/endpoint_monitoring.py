@@ -15,8 +15,18 @@ from constructs import Construct
 from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.catalog.endpoint_operations import endpoint_alarm_facts, time_to_live_facts
 from llm_fleet.iam.statements import Permission
-from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
-from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric, threshold_words
+from llm_fleet.notifications.metric_alarms import (
+    AlarmPlan,
+    MetricAlarms,
+    MetricMath,
+    ServiceMetric,
+    alarm_lines,
+    alarm_widget,
+    graph,
+    page,
+    text_widget,
+    threshold_words,
+)
 from llm_fleet.rules.sagemaker.endpoint_rollout import has_guardrails
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_rollout

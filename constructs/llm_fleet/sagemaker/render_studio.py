@@ -11,8 +11,8 @@ from constructs import Construct
 
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.lifecycle.script_folder import default_folder, packed
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.notebook import check_script_size
 from llm_fleet.spec.studio import StudioSpec, StudioUser
 

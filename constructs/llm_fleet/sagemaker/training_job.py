@@ -13,8 +13,16 @@ from constructs import Construct
 
 from llm_fleet.iam.statements import Place
 from llm_fleet.network.network import Network
-from llm_fleet.notifications.dashboard_page import alarm_widget, graph, page, text_widget
-from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric
+from llm_fleet.notifications.metric_alarms import (
+    AlarmPlan,
+    MetricAlarms,
+    MetricMath,
+    ServiceMetric,
+    alarm_widget,
+    graph,
+    page,
+    text_widget,
+)
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_form
 from llm_fleet.rules.problem import raise_problems

@@ -11,8 +11,8 @@ from constructs import Construct, IConstruct
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, open_sessions, pull_images, read_bucket
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.sagemaker.training_job_plan import NAMESPACE
 
 _LOG_GROUP = "log-group:/aws/sagemaker/TrainingJobs"

@@ -9,8 +9,8 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.sagemaker.training_job_permissions import plan_permissions
 
 _USE_KEY = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey",

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from llm_fleet.catalog.endpoint import endpoint_instance_names, endpoint_settings, image_kinds, inference_amis
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,

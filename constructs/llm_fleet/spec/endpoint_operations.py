@@ -11,7 +11,7 @@ from llm_fleet.catalog.endpoint_operations import (
     endpoint_scaling_facts,
     rollout_facts,
 )
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import Dollars, Hours, KeyArn, Milliseconds, Seconds, Several, TopicArn

@@ -22,6 +22,7 @@ from llm_fleet.spec.values import (
     SECRET_ARN,
     SECURITY_GROUP_ID,
     SUBNET_ID,
+    TOPIC_ARN,
     TextForm,
     wrong_value,
 )
@@ -127,6 +128,11 @@ class _SecretsManagerSecret(Protocol):
     def secret_arn(self) -> str: ...
 
 
+class _SnsTopic(Protocol):
+    @property
+    def topic_arn(self) -> str: ...
+
+
 KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
 POLICY = Reference(noun="a managed policy", name="ARN", attribute="managed_policy_arn", form=POLICY_ARN)
@@ -136,6 +142,7 @@ SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="securi
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
 BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
 SECRET = Reference(noun="a secret", name="ARN", attribute="secret_arn", form=SECRET_ARN)
+TOPIC = Reference(noun="an SNS topic", name="ARN", attribute="topic_arn", form=TOPIC_ARN)
 _OWN_SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id", form=SUBNET_ID)
 _GUARD = Reference(noun="a security group", name="id", attribute="connections", form=SECURITY_GROUP_ID)
 _OWN_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id", form=SECURITY_GROUP_ID)
@@ -164,3 +171,5 @@ Bucket = Annotated[_S3Bucket | str, BUCKET]
 """A bucket, or its `s3://` address."""
 Secret = Annotated[_SecretsManagerSecret | str, SECRET]
 """A secret of Secrets Manager, or its ARN."""
+Topic = Annotated[_SnsTopic | str, TOPIC]
+"""An SNS topic, or its ARN."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import job_machine_fact, training_instances, training_job_fact, training_job_limit
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import SHORTHAND, InRequest, Spec, Within

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.sagemaker.notebook import check_script_size
 from tests.lifecycle_scripts.notebook_instance.conftest import made_script
 from tests.lifecycle_scripts.notebook_instance.throwaway_notebook import ThrowawayNotebook

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel, NeuronSettings
 from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, TARBALL, only, problems

@@ -6,8 +6,8 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_rollout import waits_seconds
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.people import ClusterUser

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.people import Directory, SlurmAccount
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_settings
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_choice import variables
 from llm_fleet.rules.sagemaker.endpoint_image import (
     check_ami,

@@ -21,8 +21,8 @@ from llm_fleet.catalog.endpoint import (
     retired_image,
 )
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel
 

@@ -15,9 +15,9 @@ from llm_fleet.catalog.endpoint import (
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.inference.fit import GIB, in_gib
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_image import accelerator_of, image_facts, image_kind
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.endpoint import (

@@ -11,9 +11,9 @@ from llm_fleet.catalog.endpoint_operations import (
 from llm_fleet.rules.buckets import check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import split_s3_uri
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_rollout import check_rollout, check_rollout_of
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
 from llm_fleet.rules.values import check_emails, check_number, check_positive

@@ -5,9 +5,9 @@ import re
 
 from llm_fleet.catalog.endpoint_operations import rollout_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind

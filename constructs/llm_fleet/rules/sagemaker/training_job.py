@@ -16,9 +16,9 @@ from llm_fleet.catalog.training_job import (
 )
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job_code import (
     check_distribution,
     check_image,

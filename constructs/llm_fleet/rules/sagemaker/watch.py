@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_positive, did_you_mean
 from llm_fleet.spec.watch import (

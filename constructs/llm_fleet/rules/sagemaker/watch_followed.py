@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, nearest

@@ -1,7 +1,8 @@
-"""The stable codes of what is refused of the SageMaker pieces around clusters.
+"""The stable codes of features that only some fleets have.
 
-LF900 to LF909 what they share · LF910 to LF919 notebooks · LF920 to LF929 Studio · LF930 to LF959 endpoints ·
-LF960 to LF979 training jobs · LF980 to LF994 the watch
+LF900 to LF994 the SageMaker pieces around clusters: to LF909 what they share · LF910 to LF919 notebooks ·
+LF920 to LF929 Studio · LF930 to LF959 endpoints · LF960 to LF979 training jobs · from LF980 on the watch.
+LF1150 to LF1179 metrics of nodes · LF1180 to LF1199 alarms, who is told, and budgets · LF1200 to LF1229 people
 """
 
 from llm_fleet.rules.problem import AnyCode
@@ -97,3 +98,55 @@ class SageMakerCode(AnyCode):
     WATCH_ROOM = "LF992", "more than one watch can hold"
     WATCH_OTHERS = "LF993", "jobs that a watch should restart, and may not"
     WATCH_TWICE = "LF994", "one thing watched twice"
+
+
+class MetricsCode(AnyCode):
+    """One mistake, one code. The string after the code says in short what it stands for."""
+
+    RETENTION = "LF1150", "days that CloudWatch Logs cannot keep the nodes' log of metrics"
+    WORKSPACE = "LF1151", "no ARN of a workspace of Amazon Managed Service for Prometheus"
+    OTHER_DESTINATION = "LF1152", "a setting of metrics that their destination knows nothing of"
+    OTHER_REGION = "LF1153", "a workspace of another region than the cluster"
+    NO_METRICS = "LF1154", "where metrics of a cluster go is told by something that is no ClusterMetrics"
+
+
+class AlarmCode(AnyCode):
+    """One mistake, one code. The string after the code says in short what it stands for."""
+
+    MONITORING_THRESHOLD = "LF1180", "an alarm of a cluster that would always ring, or never"
+    MONITORING_CLUSTER = "LF1181", "a cluster to be watched that the fleet does not have, or has twice"
+    MONITORING_EMAIL = "LF1182", "somebody to be told whose e-mail address is none, or is there twice"
+    MONITORING_CHAT = "LF1183", "a chat whose ids are of a form that they cannot have"
+    MONITORING_RETENTION = "LF1184", "a number of days for which CloudWatch Logs keeps no log"
+    FLEET_BUDGET_AMOUNT = "LF1185", "a budget of a fleet that is no sum of money"
+    FLEET_BUDGET_SHARE = "LF1186", "shares of a fleet's budget that are none, too many, or twice"
+    FLEET_BUDGET_TAG = "LF1187", "a budget that counts by a tag which the fleet does not bear"
+    FLEET_BUDGET_ROLE = "LF1188", "a budget's action on a role that cannot be one"
+    MONITORING_NAME = "LF1189", "a name that alarms, dashboard and chat cannot bear"
+    NOTHING_WATCHED = "LF1190", "a monitoring without anything to watch"
+
+
+class PeopleCode(AnyCode):
+    """One mistake, one code. The string after the code says in short what it stands for."""
+
+    TWO_IDS = "LF1200", "one person has two ids in the fleet"
+    SHARED_ID = "LF1201", "two people of the fleet have one id"
+    HOME_PATH = "LF1202", "a home cannot be there"
+    HOME_LOCAL = "LF1203", "a home would be another one on every node"
+    HOME_TWICE = "LF1204", "two people have one home"
+    ACCOUNT_NAME = "LF1205", "Slurm takes no such account"
+    ACCOUNT_PARENT = "LF1206", "the tree of Slurm accounts does not hold together"
+    ACCOUNT_LIMIT = "LF1207", "Slurm takes no such limit"
+    ACCOUNT_TRES = "LF1208", "Slurm counts no such resource"
+    NO_ACCOUNTING = "LF1209", "limits without accounting"
+    USER_WITHOUT_ACCOUNT = "LF1210", "somebody could submit no job"
+    ACCOUNT_UNKNOWN = "LF1211", "a user's account is not in the tree"
+    ENFORCE = "LF1212", "limits that nobody would enforce"
+    DIRECTORY_URI = "LF1213", "a directory that is not asked over TLS"
+    DIRECTORY_CERTIFICATE = "LF1214", "no certificate that the directory could be known by"
+    DIRECTORY_VALUE = "LF1215", "the directory cannot be asked like this"
+    DIRECTORY_IDS = "LF1216", "ids of the directory and of the fleet overlap"
+    DIRECTORY_PACKAGES = "LF1217", "nodes would have no SSSD"
+    DIRECTORY_TWICE = "LF1218", "the directory is told twice"
+    RUN_AS = "LF1219", "a session cannot run as this user"
+    SESSION = "LF1220", "Session Manager takes no such setting"

@@ -1,1 +1,0 @@
-"""What is watched of a fleet, and who is told, as the fleet file says it."""

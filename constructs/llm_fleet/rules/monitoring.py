@@ -1,0 +1,356 @@
+"""Alarms of clusters, who is told of them, what nodes measure, and the budget of a month."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.monitoring import (
+    alarm_minutes,
+    alarm_thresholds,
+    chat_facts,
+    fleet_budget_facts,
+    workspace_arn_pattern,
+)
+from llm_fleet.rules.feature_codes import AlarmCode, MetricsCode
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.rules.values import check_emails, check_positive, check_retention_days, nearest
+from llm_fleet.spec.monitoring import (
+    ClusterAlarms,
+    ClusterAlarmThresholds,
+    ClusterMetrics,
+    FleetBudget,
+    MetricsDestination,
+    MonitoringSpec,
+    SlackChannel,
+    TeamsChannel,
+)
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_ROLE = re.compile(r"([\x21-\x7F]+/)?[\w+=,.@-]{1,64}")
+"""Of a role by its name, with its path: botocore 1.44.5, budgets Role."""
+
+
+def check_monitoring_spec(monitoring: MonitoringSpec) -> list[Problem]:
+    """Return everything that is wrong with `monitoring` by itself, by its attributes."""
+    days = check_retention_days(monitoring.log_retention_days, AlarmCode.MONITORING_RETENTION, "log_retention_days")
+    budget = check_fleet_budget(monitoring.budget) if monitoring.budget else []
+    return [
+        *(problem.under("alarms") for problem in _check_alarms(monitoring.alarms)),
+        *days,
+        *(problem.under("budget") for problem in budget),
+    ]
+
+
+def check_monitoring_name(name: str) -> list[Problem]:
+    """Return a problem for a name that alarms, a dashboard and a chat's configuration cannot all bear."""
+    if is_unresolved(name) or _NAME.fullmatch(name):
+        return []
+    return [
+        Problem(
+            code=AlarmCode.MONITORING_NAME,
+            path=("name",),
+            value=name,
+            message="alarms and a dashboard cannot bear this name",
+            allowed="1 to 63 letters, digits and hyphens, no hyphen at either end",
+            remedy='write e.g. name="my-fleet"',
+        )
+    ]
+
+
+def check_watched_names(names: Sequence[str], *, known: Collection[str]) -> list[Problem]:
+    """Return a problem for each of `names` that is none of the fleet's clusters `known`, or is there twice."""
+    return [
+        Problem(
+            code=AlarmCode.MONITORING_CLUSTER,
+            path=("clusters", index),
+            value=name,
+            message="this cluster is there twice" if name in known else "the fleet has no such cluster",
+            allowed=", ".join(known) or "no cluster: the fleet has none",
+            remedy=_remedy(name, known),
+        )
+        for index, name in enumerate(names)
+        if name not in known or name in names[:index]
+    ]
+
+
+def _remedy(name: str, known: Collection[str]) -> str:
+    if name in known:
+        return "write it once"
+    near = nearest(name, known)
+    return f"write `{near}`" if near else "leave it out, or write the key of a cluster"
+
+
+def check_something_watched(*, parts: int, budget: bool) -> list[Problem]:
+    """Return a problem when there is nothing to watch and no budget: the stack would hold a topic alone."""
+    if parts or budget:
+        return []
+    return [
+        Problem(
+            code=AlarmCode.NOTHING_WATCHED,
+            message="there is nothing to watch: no cluster, no file system, no database, no budget",
+            remedy="add a cluster or a budget, or leave `monitoring` out",
+        )
+    ]
+
+
+def _check_alarms(alarms: ClusterAlarms) -> list[Problem]:
+    return [
+        *check_emails(alarms.emails, AlarmCode.MONITORING_EMAIL, "emails"),
+        *(problem.under("thresholds") for problem in _check_thresholds(alarms.thresholds)),
+        *(problem.under("slack") for problem in (check_chat(alarms.slack) if alarms.slack else ())),
+        *(problem.under("teams") for problem in (check_chat(alarms.teams) if alarms.teams else ())),
+    ]
+
+
+def _check_thresholds(thresholds: ClusterAlarmThresholds) -> list[Problem]:
+    """Return a problem for each threshold at which an alarm would always ring, or never."""
+    found: list[Problem] = []
+    for name, value in thresholds:
+        percent = name.endswith("_percent")
+        if value is None or is_unresolved(value) or (0 < value < 100 if percent else alarm_minutes().holds(value)):
+            continue
+        usual = f"{alarm_thresholds()[name]:g}{'' if percent else ' minutes'}"
+        found += [
+            Problem(
+                code=AlarmCode.MONITORING_THRESHOLD,
+                path=(name,),
+                value=value,
+                message="with this the alarm would ring always, or never",
+                allowed="above 0 and below 100" if percent else f"{alarm_minutes().range} minutes",
+                remedy=f"leave it out, for {usual}",
+            )
+        ]
+    return found
+
+
+def check_chat(channel: SlackChannel | TeamsChannel) -> list[Problem]:
+    """Return a problem for each id of `channel` that is of another form than the chat's."""
+    facts = chat_facts()
+    if isinstance(channel, SlackChannel):
+        where = "authorize the workspace once in the console of Amazon Q Developer in chat applications, which shows"
+        link = "write the channel's id, not its name: the end of the link that Slack copies of it"
+        return [
+            *_check_id(
+                *("workspace_id", channel.workspace_id, facts.slack_workspace),
+                *("this is no id of a workspace of Slack", "T0123456789", f"write its id; {where} its id"),
+            ),
+            *_check_id(
+                *("channel_id", channel.channel_id, facts.slack_channel),
+                *("this is no id of a channel", "C0123456789", link),
+            ),
+        ]
+    uuid = "01234567-89ab-cdef-0123-456789abcdef"
+    ids = "write the groupId and the tenantId of the channel's link"
+    link = "write what stands after /channel/ in the channel's link, with its %3a and %40"
+    return [
+        *_check_id("team_id", channel.team_id, facts.uuid, "this is no id of a team", uuid, ids),
+        *_check_id("tenant_id", channel.tenant_id, facts.uuid, "this is no id of a tenant", uuid, ids),
+        *_check_id(
+            *("channel_id", channel.channel_id, facts.teams_channel),
+            *("this is no id of a channel", "19%3a0123abcd%40thread.tacv2", link),
+        ),
+    ]
+
+
+def _check_id(name: str, value: str, limit: Limit, message: str, example: str, remedy: str) -> list[Problem]:
+    if is_unresolved(value) or (limit.holds(len(value)) and limit.matches(value)):
+        return []
+    return [
+        Problem(
+            code=AlarmCode.MONITORING_CHAT,
+            path=(name,),
+            value=value,
+            message=message,
+            allowed=f"text of the form of `{example}`",
+            remedy=remedy,
+        )
+    ]
+
+
+def check_fleet_budget(budget: FleetBudget) -> list[Problem]:
+    """Return what is wrong with `budget` by itself."""
+    return [
+        *check_positive(
+            budget.monthly_usd,
+            AlarmCode.FLEET_BUDGET_AMOUNT,
+            "monthly_usd",
+            what="the budget of a month",
+            remedy="write US dollars, or leave the budget out",
+        ),
+        *_check_shares(budget),
+        *check_emails(budget.emails, AlarmCode.MONITORING_EMAIL, "emails"),
+        *_check_number_of_emails(budget.emails),
+        *(problem.under("deny", "roles") for problem in (_check_roles(budget.deny.roles) if budget.deny else ())),
+    ]
+
+
+def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> list[Problem]:
+    """Return a problem when the fleet does not bear the tag that its budget counts by: it would count nothing."""
+    if tag is None or tag in tags:
+        return []
+    named = ", ".join(sorted(tags)) or "none"
+    return [
+        Problem(
+            code=AlarmCode.FLEET_BUDGET_TAG,
+            path=("tag",),
+            value=tag,
+            message="the fleet does not bear this tag, so the budget would count nothing",
+            allowed=f"a key of `tags`; there are {named}" if tags else "a key of `tags`, of which there are none",
+            remedy=f"add `{tag}: …` to `tags` of the fleet, or leave `tag` out to count the whole account",
+        )
+    ]
+
+
+def _check_shares(budget: FleetBudget) -> list[Problem]:
+    told = budget.at_percent
+    if is_list_token(told):
+        return []
+    wrong = [
+        problem.under("at_percent", index)
+        for index, value in enumerate(told)
+        for problem in check_positive(
+            value,
+            AlarmCode.FLEET_BUDGET_SHARE,
+            what="the share of the budget at which it tells",
+            remedy="write a percentage above 0; 100 is the whole budget",
+        )
+    ]
+    room = (fleet_budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
+    twice = len(set(told)) != len(told)
+    if wrong or (not twice and 0 < len(told) <= room):
+        return wrong
+    return [
+        Problem(
+            code=AlarmCode.FLEET_BUDGET_SHARE,
+            path=("at_percent",),
+            value=list(told),
+            message="a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(told)}",
+            allowed=f"1 to {room} different shares",
+            remedy="write each share once, e.g. 50, 80 and 100",
+        )
+    ]
+
+
+def _check_number_of_emails(emails: Sequence[str]) -> list[Problem]:
+    limit = fleet_budget_facts().emails
+    if is_list_token(emails) or limit.holds(len(emails)):
+        return []
+    return [
+        Problem(
+            code=AlarmCode.MONITORING_EMAIL,
+            path=("emails",),
+            value=list(emails),
+            message=f"a budget has {limit.maximum} e-mail addresses at most, and here are {len(emails)}",
+            allowed=limit.range,
+            remedy="write the address of a list; the topic is told anyway",
+        )
+    ]
+
+
+def _check_roles(roles: Sequence[str]) -> list[Problem]:
+    if is_list_token(roles):
+        return []
+    if not roles:
+        return [
+            Problem(
+                code=AlarmCode.FLEET_BUDGET_ROLE,
+                message="nothing would be denied to anybody: there is no role",
+                remedy="write `roles: [ml-engineers]`, with names of your own, or leave `deny` out",
+            )
+        ]
+    wrong = [
+        Problem(
+            code=AlarmCode.FLEET_BUDGET_ROLE,
+            path=(index,),
+            value=role,
+            message="this is no name of a role, or is there twice",
+            allowed="the name of a role, e.g. `ml-engineers`, each once",
+            remedy="write the role's name; of an ARN, what stands after `:role/`",
+        )
+        for index, role in enumerate(roles)
+        if not is_unresolved(role) and (":" in role or not _ROLE.fullmatch(role) or role in roles[:index])
+    ]
+    most = fleet_budget_facts().roles.maximum or 0
+    if wrong or len(roles) <= most:
+        return wrong
+    return [
+        Problem(
+            code=AlarmCode.FLEET_BUDGET_ROLE,
+            value=list(roles),
+            message=f"an action of AWS Budgets reaches {most} roles at most, and here are {len(roles)}",
+            allowed=f"up to {most}",
+            remedy="name the roles that start most",
+        )
+    ]
+
+
+_OWNERS = {
+    "retention_days": MetricsDestination.CLOUDWATCH,
+    "workspace_arn": MetricsDestination.PROMETHEUS,
+    "grafana": MetricsDestination.PROMETHEUS,
+}
+"""Settings of metrics, each with the one destination that has it."""
+
+
+def check_metrics(metrics: ClusterMetrics, *, region: str | None) -> list[Problem]:
+    """Return what is wrong with `metrics` of clusters in `region`, by its attributes."""
+    strangers = [
+        Problem(
+            code=MetricsCode.OTHER_DESTINATION,
+            message=f"this is of metrics that go to {owner}, and these go to {metrics.destination.value}",
+            remedy=f"remove it, or send them to {owner}",
+            path=(name,),
+            value=getattr(metrics, name),
+        )
+        for name, owner in _OWNERS.items()
+        if owner is not metrics.destination and getattr(metrics, name, None) is not None
+    ]
+    return [
+        *check_retention_days(metrics.retention_days, MetricsCode.RETENTION, "retention_days"),
+        *strangers,
+        *_check_workspace(metrics.workspace_arn, region),
+    ]
+
+
+def _check_workspace(arn: str | None, region: str | None) -> list[Problem]:
+    if arn is None or is_unresolved(arn):
+        return []
+    if not re.fullmatch(workspace_arn_pattern(), arn):
+        return [
+            Problem(
+                code=MetricsCode.WORKSPACE,
+                message="this is no ARN of a workspace of Amazon Managed Service for Prometheus",
+                remedy="take one from `aws amp list-workspaces`, or leave it out in a fleet file and have one made",
+                path=("workspace_arn",),
+                value=arn,
+                allowed="arn:aws:aps:<region>:<account>:workspace/ws-<id>",
+            )
+        ]
+    there = arn.split(":")[3]
+    if region is None or is_unresolved(region) or there == region:
+        return []
+    return [
+        Problem(
+            code=MetricsCode.OTHER_REGION,
+            message=f"the workspace is in {there} and the cluster in {region}: nodes sign for their own region",
+            remedy=f"name a workspace in {region}",
+            path=("workspace_arn",),
+            value=arn,
+        )
+    ]
+
+
+def check_is_metrics(given: object, *path: str) -> list[Problem]:
+    """Return a problem unless `given` is a `ClusterMetrics`, or nothing."""
+    if given is None or isinstance(given, ClusterMetrics):
+        return []
+    return [
+        Problem(
+            code=MetricsCode.NO_METRICS,
+            message=f"a {type(given).__name__} does not tell where metrics go",
+            remedy="give ClusterMetrics.cloudwatch() or ClusterMetrics.prometheus(workspace_arn=…)",
+            path=path,
+            value=given,
+        )
+    ]
