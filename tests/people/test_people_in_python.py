@@ -34,7 +34,7 @@ from llm_fleet import (
 )
 from llm_fleet.lifecycle.node_manifest import NodeGroup, render
 from llm_fleet.lifecycle.people import render_people
-from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
+from llm_fleet.rules.people import check_slurm_accounts
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 from llm_fleet.spec.parallelcluster_queue import Queue

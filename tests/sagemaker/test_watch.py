@@ -23,8 +23,9 @@ from llm_fleet import (
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.functions.training_watch.layouts import Layout
 from llm_fleet.functions.training_watch.settings import WATCH_TAG, Surroundings
+from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import RestartPolicy
-from tests.sagemaker.watches import ALICE, CLUSTER, Body, Watched, make_role
+from tests.sagemaker.watches import ALICE, CLUSTER, Body, Watched, job_spec, make_role
 
 
 def as_text(value: object) -> str:
@@ -263,10 +264,11 @@ def watch(stack: cdk.Stack) -> TrainingWatch:
     )
 
 
-def follow(watch: TrainingWatch, name: str, **more: Any) -> Any:
+def follow(
+    watch: TrainingWatch, name: str, *, job: TrainingJobSpec | None = None, uri: str = "s3://a-bucket/x", **more: Any
+) -> Any:
     scope = Construct(cdk.Stack.of(watch), f"Job-{name}{len(cdk.Stack.of(watch).node.children)}")
-    asked: dict[str, Any] = {"has_checkpoints": True, "checkpoint_uri": "s3://a-bucket/x", "metrics": ["loss"]}
-    return watch.follow(scope, name=name, role=make_role(scope), **(asked | more))
+    return watch.follow(scope, job or job_spec(name, "loss"), role=make_role(scope), checkpoint_uri=uri, **more)
 
 
 def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
@@ -276,17 +278,16 @@ def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
 
 
 def test_jobs(watch: TrainingWatch) -> None:
-    assert refused(watch, "a", has_checkpoints=False, checkpoint_uri=None, metrics=[]) == ["LF988", "LF987"]
+    assert refused(watch, "a", job=job_spec("a", checkpoints=False)) == ["LF988", "LF987"]
     assert refused(watch, "b", settings="none") == ["LF113"]
     assert refused(watch, "b", settings=JobWatch(grace_minutes=-1, checkpoints=CheckpointLayout())) == [
         "LF986",
         "LF990",
     ]
-    assert refused(watch, "c", checkpoint_uri="${Token[Uri.1]}") == ["LF993"]
+    assert refused(watch, "c", uri="${Token[Uri.1]}") == ["LF993"]
     told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
-    assert follow(watch, "d", has_checkpoints=False, checkpoint_uri=None, metrics=[], settings=told) == {
-        "llm-fleet:watch": "fleet"
-    }
+    tags = follow(watch, "d", job=job_spec("d", checkpoints=False), settings=told)
+    assert tags == {"llm-fleet:watch": "fleet"}
     for number in range(8):
         follow(watch, f"e{number}")
     assert refused(watch, "f") == ["LF992"]

@@ -23,6 +23,9 @@ from llm_fleet import (
     WatchedJobs,
     WatchSpec,
 )
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import TrainingImage
+from llm_fleet.spec.training_job_data import Checkpoints, JobMetric
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
@@ -80,6 +83,17 @@ def make_role(scope: Construct) -> iam.IRole:
     return iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))  # pyright: ignore
 
 
+def job_spec(name: str, *metrics: str, checkpoints: bool = True) -> TrainingJobSpec:
+    """A training job with these metrics."""
+    return TrainingJobSpec(
+        name=name,
+        image=TrainingImage.pytorch(),
+        instance_type="ml.g5.xlarge",
+        checkpoints=Checkpoints() if checkpoints else None,
+        metrics={metric: JobMetric(regex="([0-9.]+)") for metric in metrics},
+    )
+
+
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     """A watch over two jobs of another stack, over Alice's, and over a cluster."""
@@ -99,15 +113,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     )
     for name, settings in (("llama", own), ("llama-large", None)):
         scope = Construct(jobs, name)
-        watch.follow(
-            scope,
-            name=name,
-            role=make_role(scope),
-            has_checkpoints=True,
-            checkpoint_uri=f"s3://checkpoints/{name}/",
-            metrics=["loss", "train:loss", "train:loss_nan", "train:speed"],
-            settings=settings,
-            keys=[key],
-        )
+        job = job_spec(name, "loss", "train:loss", "train:loss_nan", "train:speed")
+        uri = f"s3://checkpoints/{name}/"
+        watch.follow(scope, job, role=make_role(scope), checkpoint_uri=uri, settings=settings, keys=[key])
     assembly = app.synth()
     return Watched(watch=assembly.get_stack_by_name("Watch").template, jobs=assembly.get_stack_by_name("Jobs").template)

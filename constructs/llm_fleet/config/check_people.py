@@ -9,12 +9,14 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.accounting import keeps_records
-from llm_fleet.rules.node_users import check_users
-from llm_fleet.rules.people.check import PeopleSettings, check_people
-from llm_fleet.rules.people.directory import SSSD_PACKAGES, directory_twice
-from llm_fleet.rules.people.enforcement import check_hyperpod_enforces, check_parallelcluster_enforces
-from llm_fleet.rules.people.fleet_users import Known, check_one_id_each
-from llm_fleet.rules.people.homes import check_homes
+from llm_fleet.rules.node_users import Known, check_homes, check_one_id_each, check_users
+from llm_fleet.rules.people import (
+    SSSD_PACKAGES,
+    check_hyperpod_enforces,
+    check_parallelcluster_enforces,
+    check_people,
+    directory_twice,
+)
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import NodeType
 
@@ -52,15 +54,13 @@ def _homes(fleet: Fleet) -> list[Problem]:
 def _of_cluster(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
     accounting = not isinstance(cluster, ParallelClusterConfig) or keeps_records(cluster.accounting)
     yield from check_people(
-        PeopleSettings(
-            users=tuple(cluster.people.values()),
-            slurm_accounts=tuple(cluster.slurm_accounts.values()),
-            directory=cluster.asked_directory,
-            certificate_text=cluster.asked_directory and cluster.asked_directory.certificate_text,
-            has_accounting=accounting,
-            on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
-            pinned=_pinned(cluster),
-        )
+        users=tuple(cluster.people.values()),
+        slurm_accounts=tuple(cluster.slurm_accounts.values()),
+        directory=cluster.asked_directory,
+        certificate_text=cluster.asked_directory and cluster.asked_directory.certificate_text,
+        has_accounting=accounting,
+        on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
+        pinned=_pinned(cluster),
     )
     if isinstance(cluster, HyperPodConfig):
         if cluster.slurm_accounts:

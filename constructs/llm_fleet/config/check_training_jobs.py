@@ -12,14 +12,12 @@ from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.sagemaker.watch_followed import (
-    FollowedJob,
     check_followed,
     check_followed_something,
     check_room,
     check_watched_clusters,
 )
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.watch import JobWatch
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
@@ -173,7 +171,7 @@ def _check_followed_jobs(fleet: Fleet) -> Iterator[Problem]:
     for name, job in fleet.training_jobs.items():
         found = list(_check_own_watch(fleet, job))
         if fleet.watch is not None and job.watched and not found:
-            found = check_followed(_followed(job, fleet.watch))
+            found = check_followed(job, fleet.watch, job.watch)
         yield from (_followed_in_file(problem, job).under("training_jobs", name) for problem in found)
 
 
@@ -190,17 +188,6 @@ def _check_own_watch(fleet: Fleet, job: TrainingJobConfig) -> Iterator[Problem]:
             else "leave `watched: false` out, or this",
         )
     yield from (problem.under("watch") for problem in rules.check_watch_settings(job.watch))
-
-
-def _followed(job: TrainingJobConfig, watch: WatchConfig) -> FollowedJob:
-    own = job.watch or JobWatch()
-    return FollowedJob(
-        name=job.name,
-        has_checkpoints=job.checkpoints is not None,
-        metrics=list(job.metrics),
-        restarts=(own.restart or watch.restart).maximum,
-        conditions=(watch.conditions if own.conditions is None else own.conditions).metrics,
-    )
 
 
 def _followed_in_file(problem: Problem, job: TrainingJobConfig) -> Problem:

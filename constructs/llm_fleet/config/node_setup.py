@@ -41,7 +41,7 @@ class FleetDirectory(Directory):
         """The authority in PEM, where it goes with the bundle; empty for a file that cannot be read."""
         # Imported here: most fleets have no directory.
         from llm_fleet.named_files.named_file import certificate_text
-        from llm_fleet.rules.people.directory import CERTIFICATE
+        from llm_fleet.rules.people import CERTIFICATE
 
         if self._directory is None and self.certificate_on_nodes is None:
             return CERTIFICATE  # It is not known where the file lies, so nothing can be said of it.

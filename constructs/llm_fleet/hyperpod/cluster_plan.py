@@ -30,7 +30,7 @@ from llm_fleet.rules.hyperpod.instance_group import (
     check_lifecycle_source,
 )
 from llm_fleet.rules.node_setup import NodeOfGroup, NodeSettings, check_node_settings, check_nodes_told
-from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
+from llm_fleet.rules.people import check_hyperpod_enforces
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess, NodeType, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved

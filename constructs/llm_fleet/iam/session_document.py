@@ -13,9 +13,14 @@ from constructs import Construct
 
 from llm_fleet.catalog.nodes import session_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
-from llm_fleet.rules.people.kinds import check_session_kinds, no_document
-from llm_fleet.rules.people.sessions import cannot_tag, check_run_as, check_session_times
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.session_document import (
+    cannot_tag,
+    check_run_as,
+    check_session_document,
+    check_session_times,
+    no_document,
+)
 
 _TAGGABLE = ("AWS::IAM::Role", "AWS::IAM::User")
 
@@ -185,7 +190,7 @@ class SessionDocument(Construct):
         super().__init__(scope, id)
         problems = [
             *check_session_times(idle_minutes=idle_timeout_minutes, duration_minutes=max_minutes),
-            *check_session_kinds(
+            *check_session_document(
                 {
                     "log_group": log_group,
                     "log_group_is_encrypted": log_group_is_encrypted,

@@ -16,9 +16,7 @@ from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring import check_is_metrics, check_metrics
 from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
-from llm_fleet.rules.people.check import PeopleSettings, check_people
-from llm_fleet.rules.people.directory import SSSD_PACKAGES
-from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_kind
+from llm_fleet.rules.people import SSSD_PACKAGES, check_are_accounts, check_is_directory, check_people
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.monitoring import ClusterMetrics
@@ -152,8 +150,8 @@ class NodeSetup:
             [
                 *([] if self.training is None else check_is_spec(self.training, TrainingRuntime, "training")),
                 *check_is_metrics(self.metrics, "metrics"),
-                *check_account_kinds(self.slurm_accounts),
-                *check_directory_kind(self.directory),
+                *check_are_accounts(self.slurm_accounts),
+                *check_is_directory(self.directory),
             ]
         )
 
@@ -182,15 +180,13 @@ def check_people_of(setup: NodeSetup, *, has_accounting: bool, on_parallelcluste
         unread = setup.downloads.problems()
         pinned = SSSD_PACKAGES if unread else [str(file["name"]) for file in locked_files(lock)]
     return check_people(
-        PeopleSettings(
-            users=setup.users,
-            slurm_accounts=setup.slurm_accounts,
-            directory=setup.directory,
-            certificate_text=setup.directory and certificate_text(setup.directory),
-            has_accounting=has_accounting,
-            on_parallelcluster=on_parallelcluster,
-            pinned=pinned,
-        )
+        users=setup.users,
+        slurm_accounts=setup.slurm_accounts,
+        directory=setup.directory,
+        certificate_text=setup.directory and certificate_text(setup.directory),
+        has_accounting=has_accounting,
+        on_parallelcluster=on_parallelcluster,
+        pinned=pinned,
     )
 
 

@@ -17,7 +17,7 @@ from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.lifecycle.script_folder import ScriptFile, write_zip
-from llm_fleet.rules.people.fleet_users import check_ids_elsewhere
+from llm_fleet.rules.node_users import check_ids_elsewhere
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.people import ClusterUser
 

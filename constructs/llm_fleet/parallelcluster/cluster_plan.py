@@ -35,9 +35,7 @@ from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values
 from llm_fleet.rules.parallelcluster.node_network import address_claims, check_place
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from llm_fleet.rules.people.directory import directory_twice
-from llm_fleet.rules.people.enforcement import check_parallelcluster_enforces
-from llm_fleet.rules.people.kinds import check_account_kinds
+from llm_fleet.rules.people import check_are_accounts, check_parallelcluster_enforces, directory_twice
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.training.environment import check_training
@@ -99,7 +97,7 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
 
     What is no account is left for the cluster's own checks.
     """
-    if check_account_kinds(accounts) or not accounts or slurm.custom_settings_file is not None:
+    if check_are_accounts(accounts) or not accounts or slurm.custom_settings_file is not None:
         return slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}
     wanted = {_ENFORCE: ",".join(slurm_limit_facts().enforce), _COUNTED: ",".join(counted_resources(accounts))}

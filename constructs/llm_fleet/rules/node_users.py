@@ -1,16 +1,18 @@
-"""Users of the nodes and their public SSH keys, and what the rules ask of the settings that nodes are given.
+"""Users of the nodes: public SSH keys, homes, and one id for one person over a whole fleet.
 
-Those are read-only attributes, all plain values. The construct's value classes and the fleet file's models both have
-this shape, so that one rule serves both.
+`S3MountLike` and `OwnStepLike` are what rules ask of the settings that nodes are given: read-only attributes, all plain
+values, which the construct's value classes and the fleet file's models both have.
 """
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
@@ -241,4 +243,141 @@ def _twice(users: Sequence[ClusterUser]) -> Iterator[Problem]:
                 remedy="give each an id of its own",
                 path=(index, "uid"),
                 value=user.uid,
+            )
+
+
+def check_homes(users: Sequence[ClusterUser], *, shared_paths: Sequence[str], home_is_shared: bool) -> list[Problem]:
+    """Return what is wrong with the homes of `users`, each under its index.
+
+    `shared_paths`: where nodes mount shared file systems. `home_is_shared`: the platform shares /home by itself.
+    """
+    shared = [*shared_paths, *(["/home"] if home_is_shared else [])]
+    told = [(index, user) for index, user in enumerate(users) if user.home is not None and not is_unresolved(user.home)]
+    faults = {index: _home_fault(user) for index, user in told}
+    return [
+        *(_wrong_home(index, user, faults[index]) for index, user in told if faults[index]),
+        *(problem for index, user in told if not faults[index] for problem in _local_home(index, user, shared)),
+        *_shared_homes([(index, user) for index, user in told if not faults[index]]),
+    ]
+
+
+def _home_fault(user: ClusterUser) -> str:
+    path = str(user.home)
+    parts = path.split("/")[1:]
+    if not path.startswith("/") or not all(part and part not in (".", "..") for part in parts):
+        return "a home is an absolute path, without `..` and without a slash at its end"
+    if len(parts) < node_user_facts().home_depth:
+        return "this is no folder of one user alone"
+    if not node_user_facts().home_form.fullmatch(path):
+        return "/etc/passwd and shells cannot hold every character"
+    if parts[0] in node_user_facts().system_folders:
+        return f"/{parts[0]} is of the system, and every image brings its own"
+    return ""
+
+
+def _wrong_home(index: int, user: ClusterUser, fault: str) -> Problem:
+    return Problem(
+        code=PeopleCode.HOME_PATH,
+        message=f"nobody can have a home there: {fault}",
+        remedy=f"write e.g. '/home/{user.name}', or leave it out",
+        path=(index, "home"),
+        value=user.home,
+    )
+
+
+def _local_home(index: int, user: ClusterUser, shared: Sequence[str]) -> Iterator[Problem]:
+    known = [path.rstrip("/") for path in shared if not is_unresolved(path)]
+    if not known or len(known) < len(shared) or any(f"{user.home}/".startswith(f"{path}/") for path in known):
+        return
+    yield Problem(
+        code=PeopleCode.HOME_LOCAL,
+        message="this is on each node's own disk, so the home would be another one on every node, and go with it",
+        remedy=f"leave it out, or write a folder of a shared file system, e.g. '{known[0]}/people/{user.name}'",
+        path=(index, "home"),
+        value=user.home,
+        allowed=f"below {' or '.join(known)}",
+    )
+
+
+def _shared_homes(told: Sequence[tuple[int, ClusterUser]]) -> Iterator[Problem]:
+    owners: dict[str, str] = {}
+    for index, user in told:
+        owner = owners.setdefault(str(user.home), user.name)
+        if owner != user.name:
+            yield Problem(
+                code=PeopleCode.HOME_TWICE,
+                message=f"{owner} and {user.name} have one home, which can belong to one of them only",
+                remedy="give each a home of their own",
+                path=(index, "home"),
+                value=user.home,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A user as one place of the fleet tells them."""
+
+    where: str
+    """The place in words, e.g. `the fleet` or `cluster train`."""
+    path: tuple[PathPart, ...]
+    """The same place for a `Problem`."""
+    user: ClusterUser
+
+    @property
+    def ids(self) -> tuple[int, int]:
+        """User id and group id."""
+        return self.user.uid, self.user.uid if self.user.gid is None else self.user.gid
+
+
+def check_one_id_each(known: Sequence[Known], *, shares_files: bool) -> list[Problem]:
+    """Return whoever has two ids, and, where clusters share files, ids that two people have.
+
+    Within one place `check_users` tells the latter; files of clusters that share none cannot be mixed up.
+    """
+    comparable = [one for one in known if not is_unresolved((one.user.name, one.user.uid, one.user.gid))]
+    found = list(_two_ids(comparable))
+    return [*found, *_shared_ids(comparable)] if shares_files else found
+
+
+def check_ids_elsewhere(
+    users: Sequence[ClusterUser], elsewhere: Mapping[str, Sequence[ClusterUser]], *, shares_files: bool
+) -> list[Problem]:
+    """Return which of `users` contradict the users of other clusters, by the names of those; paths as `(index, …)`."""
+    others = [
+        Known(where=f"cluster {name}", path=(), user=user) for name, theirs in elsewhere.items() for user in theirs
+    ]
+    own = [Known(where="this cluster", path=(index,), user=user) for index, user in enumerate(users)]
+    return [problem for problem in check_one_id_each([*others, *own], shares_files=shares_files) if problem.path]
+
+
+def _two_ids(known: Sequence[Known]) -> Iterator[Problem]:
+    first: dict[str, Known] = {}
+    for one in known:
+        other = first.setdefault(one.user.name, one)
+        if other.ids == one.ids:
+            continue
+        attribute = "uid" if other.user.uid != one.user.uid else "gid"
+        told = dict(zip(("uid", "gid"), zip(other.ids, one.ids, strict=True), strict=True))[attribute]
+        yield Problem(
+            code=PeopleCode.TWO_IDS,
+            message=f"{one.user.name} has the {attribute} {told[0]} in {other.where} and {told[1]} in {one.where}; "
+            "files belong to ids, so each would be a stranger to the other's files",
+            remedy=f"write `{attribute}: {told[0]}`, or choose another login name for another person",
+            path=(*one.path, attribute),
+            value=told[1],
+        )
+
+
+def _shared_ids(known: Sequence[Known]) -> Iterator[Problem]:
+    first: dict[int, Known] = {}
+    for one in known:
+        other = first.setdefault(one.user.uid, one)
+        if other.user.name != one.user.name and other.where != one.where:
+            yield Problem(
+                code=PeopleCode.SHARED_ID,
+                message=f"{other.user.name} in {other.where} and {one.user.name} in {one.where} have one user id, and "
+                "their clusters share a file system: each could read and delete the other's files",
+                remedy=f"give {one.user.name} an id that nobody else of the fleet has",
+                path=(*one.path, "uid"),
+                value=one.user.uid,
             )

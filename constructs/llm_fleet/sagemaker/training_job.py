@@ -1,7 +1,7 @@
 """A training job of SageMaker that can be started again and again: its construct, what it shows, its commands."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -30,7 +30,7 @@ from llm_fleet.rules.sagemaker.training_job import check_training_job, check_tra
 from llm_fleet.sagemaker.training_job_definition import render_machine
 from llm_fleet.sagemaker.training_job_machine import JobMachine, MachineFeatures, ScheduledStart
 from llm_fleet.sagemaker.training_job_permissions import JobGrants, ServiceRole, WarmPoolCap, job_permissions
-from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, FollowsJobs, machine_plan
+from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, machine_plan
 from llm_fleet.sagemaker.training_job_request import (
     JobPlace,
     SourceArchive,
@@ -43,6 +43,9 @@ from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
+
+if TYPE_CHECKING:
+    from llm_fleet.sagemaker.watch import TrainingWatch
 
 _JOB = "JOB"
 """What somebody puts a job's name for."""
@@ -195,7 +198,7 @@ class TrainingJob(Construct):
         network: Network | None = None,
         bucket: s3.IBucket | None = None,
         encryption_key: kms.IKey | None = None,
-        watch: FollowsJobs | None = None,
+        watch: "TrainingWatch | None" = None,
         watched: JobWatch | None = None,
         alarm_topic: sns.ITopic | None = None,
     ) -> None:
@@ -386,20 +389,17 @@ class TrainingJob(Construct):
     def _checkpoint_uri(self) -> str:
         return f"s3://{self.bucket.bucket_name}/checkpoints/{self.job.name}"
 
-    def _follow(self, watch: FollowsJobs | None, watched: JobWatch | None) -> Mapping[str, str]:
+    def _follow(self, watch: "TrainingWatch | None", watched: JobWatch | None) -> Mapping[str, str]:
         if watch is None:
             return {}
         checkpoints = self.job.checkpoints
         return watch.follow(
             self,
-            name=self.job.name,
+            self.job,
             role=self.role,
-            has_checkpoints=checkpoints is not None,
             checkpoint_uri=(checkpoints.uri or self._checkpoint_uri) if checkpoints else None,
-            metrics=list(self.job.metrics),
             settings=watched,
             keys=self._keys(),
-            training_plan_arn=self.job.training_plan_arn,
         )
 
     def _keys(self) -> list[kms.IKey]:

@@ -1,18 +1,16 @@
 """What the state machine of a training job is made from, and which alarms its runs have."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Protocol
-
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
-from constructs import Construct
+from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.training_job_data import JobMetric
-from llm_fleet.spec.watch import JobWatch
+
+if TYPE_CHECKING:
+    from llm_fleet.sagemaker.watch import TrainingWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,46 +67,6 @@ class MachinePlan:
     """Put for each job before it starts, deleted when it has ended."""
     watch: WatchRecord | None = None
     """`None`: nobody starts a failed job again."""
-
-
-class FollowsJobs(Protocol):
-    """A watch that starts failed jobs again, and writes down what it decides (`TrainingWatch`)."""
-
-    @property
-    def record_table_name(self) -> str:
-        """The table with its decisions, by key `job`; may be a token."""
-        ...
-
-    @property
-    def record_table_arn(self) -> str:
-        """Its ARN; may be a token."""
-        ...
-
-    @property
-    def record_key_arn(self) -> str | None:
-        """The table's KMS key; `None` where it has none of its own."""
-        ...
-
-    @property
-    def answer_within_seconds(self) -> int:
-        """After how long at most a decision is there, and the job that follows from it."""
-        ...
-
-    def follow(
-        self,
-        scope: Construct,
-        *,
-        name: str,
-        role: iam.IRole,
-        has_checkpoints: bool,
-        checkpoint_uri: str | None,
-        metrics: Sequence[str],
-        settings: JobWatch | None = None,
-        keys: Sequence[kms.IKey] = (),
-        training_plan_arn: str | None = None,
-    ) -> Mapping[str, str]:
-        """Watch the jobs `<name>-…`; return the tags that they must carry."""
-        ...
 
 
 EVENTS_OF_A_POLL = 11
@@ -193,7 +151,7 @@ def machine_plan(
     *,
     partition: str,
     retries: CapacityRetries,
-    watch: FollowsJobs | None,
+    watch: "TrainingWatch | None",
     topic_arn: str | None,
 ) -> MachinePlan:
     """Return the plan of the machine that runs `job` by `request`."""

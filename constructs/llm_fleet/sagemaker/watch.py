@@ -17,7 +17,6 @@ from llm_fleet.rules.inference.forms import Form, check_forms
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.watch_followed import (
-    FollowedJob,
     check_cluster_arn,
     check_followed,
     check_room,
@@ -34,6 +33,7 @@ from llm_fleet.sagemaker.watch_permissions import (
     watch_permissions,
 )
 from llm_fleet.spec.references import KEY, ROLE
+from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch, WatchSpec
 from llm_fleet.storage.fleet_key import FleetKey
 
@@ -154,22 +154,18 @@ class TrainingWatch(Construct):
     def follow(
         self,
         scope: Construct,
+        job: TrainingJobSpec,
         *,
-        name: str,
         role: iam.IRole,
-        has_checkpoints: bool,
         checkpoint_uri: str | None,
-        metrics: Sequence[str],
         settings: JobWatch | None = None,
         keys: Sequence[kms.IKey] = (),
-        training_plan_arn: str | None = None,
     ) -> Mapping[str, str]:
-        """Watch over the jobs `<name>-…`, and return the tags that they must bear.
+        """Watch over the jobs `<name of job>-…`, and return the tags that they must bear.
 
         `scope`: the job's construct; a policy is made below it, in the job's stack. `role`: what the jobs run as.
-        `checkpoint_uri`: below which all runs keep their checkpoints. `metrics`: names of the metric definitions.
-        `settings`: what is otherwise than for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
-        `training_plan_arn`: of the capacity that the jobs run on, where a plan reserved it.
+        `checkpoint_uri`: below which all runs keep their checkpoints; `None` for a job without any. `settings`: what is
+        different from what holds for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
 
         Raises `FleetError` with all of: LF985, LF986 and LF990 for `settings`, LF987 for a condition on a metric that
         the job does not define, LF988 for a job without checkpoints that would be restarted, LF992 for one job too
@@ -179,15 +175,9 @@ class TrainingWatch(Construct):
         subject = scope.node.path
         raise_problems(check_is_spec(own, JobWatch, "settings"), subject=subject)
         raise_problems([problem.under("settings") for problem in rules.check_watch_settings(own)], subject=subject)
-        job = FollowedJob(
-            name=name,
-            has_checkpoints=has_checkpoints,
-            metrics=metrics,
-            restarts=(own.restart or self._watch.restart).maximum,
-            conditions=(self._watch.conditions if own.conditions is None else own.conditions).metrics,
-        )
-        prefix = f"{name}-"
-        found = [*check_followed(job, followed=self._prefixes()), *check_room([*self._prefixes(), prefix])]
+        prefix = f"{job.name}-"
+        found = check_followed(job, self._watch, own, followed=self._prefixes())
+        found += check_room([*self._prefixes(), prefix])
         raise_problems(found, subject=subject)
         places = split_places([checkpoint_uri] if checkpoint_uri else [])
         self._followed[prefix] = own
@@ -196,12 +186,12 @@ class TrainingWatch(Construct):
             scope,
             self.role,
             JobScope(
-                sid=statement_suffix(name),
+                sid=statement_suffix(job.name),
                 prefix=prefix,
                 role_arns=[role.role_arn],
                 checkpoints=places,
                 key_arns=[key.key_arn for key in keys],
-                training_plan_arn=training_plan_arn,
+                training_plan_arn=job.training_plan_arn,
             ),
         )
         return self.job_tags

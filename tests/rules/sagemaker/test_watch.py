@@ -10,7 +10,6 @@ from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.watch import check_prefix, check_prefixes, check_watch
 from llm_fleet.rules.sagemaker.watch_followed import (
-    FollowedJob,
     check_cluster_arn,
     check_followed,
     check_followed_something,
@@ -20,8 +19,12 @@ from llm_fleet.rules.sagemaker.watch_followed import (
     check_watch_name,
     check_watched_clusters,
 )
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import TrainingImage
+from llm_fleet.spec.training_job_data import Checkpoints, JobMetric
 from llm_fleet.spec.watch import (
     CheckpointLayout,
+    JobWatch,
     LossSpike,
     NotANumber,
     RestartPolicy,
@@ -45,9 +48,15 @@ def when(**given: Any) -> dict[str, Any]:
     return {"conditions": WatchConditions(**given)}
 
 
-JOB = FollowedJob(
-    name="llama", has_checkpoints=True, metrics=["loss"], restarts=3, conditions={"loss_spike": "loss", "stall": "loss"}
+JOB = TrainingJobSpec(
+    name="llama",
+    image=TrainingImage.pytorch(),
+    instance_type="ml.g5.xlarge",
+    checkpoints=Checkpoints(),
+    metrics={"loss": JobMetric(regex="loss=([0-9.]+)")},
 )
+BARE = JOB.model_copy(update={"checkpoints": None, "metrics": {}})
+STALL = WatchConditions(stall=Stall(metric="loss"))
 
 
 @pytest.mark.parametrize(
@@ -149,16 +158,16 @@ def test_what_is_right_is_left_alone(given: dict[str, Any]) -> None:
 
 
 def test_a_job_is_followed_or_told_why_not() -> None:
-    assert check_followed(JOB) == []
-    lacking = FollowedJob(name="llama", has_checkpoints=False, metrics=[], restarts=3, conditions={"stall": "loss"})
-    found = check_followed(lacking, followed=["llama-"])
+    spike = WatchConditions(loss_spike=LossSpike(metric="loss"))
+    assert check_followed(JOB, WatchSpec(conditions=STALL), JobWatch(conditions=spike)) == []
+    found = check_followed(BARE, WatchSpec(conditions=STALL), followed=["llama-"])
     assert [problem.code for problem in found] == [
         SageMakerCode.WATCH_NO_CHECKPOINTS,
         SageMakerCode.WATCH_METRIC,
         SageMakerCode.WATCH_TWICE,
     ]
-    only_told = FollowedJob(name="llama", has_checkpoints=False, metrics=[], restarts=0, conditions={})
-    assert check_followed(only_told, followed=["llama-large-"]) == []
+    only_told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
+    assert check_followed(BARE, WatchSpec(conditions=STALL), only_told, followed=["llama-large-"]) == []
 
 
 def test_there_is_room_for_as_many_jobs_as_a_role_has_policies_but_one() -> None:

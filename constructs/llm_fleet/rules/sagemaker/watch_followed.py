@@ -1,8 +1,7 @@
 """What a watch looks after: its name, training jobs, clusters, and how much of them it can hold."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
@@ -12,6 +11,8 @@ from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, nearest
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.watch import JobWatch, WatchSpec
 
 _NAME = Limit(minimum=1, maximum=48, pattern=r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 """Ours: names of the watch's queue and alarms begin with it."""
@@ -22,25 +23,18 @@ def check_watch_name(name: str) -> list[Problem]:
     return check_hyphenated_name(name, _NAME, SageMakerCode.NAME, "name", what="name of the watch")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowedJob:
-    """What is asked of a job, and of how it is watched."""
+def check_followed(
+    job: TrainingJobSpec, watch: WatchSpec, own: JobWatch | None = None, *, followed: Collection[str] = ()
+) -> list[Problem]:
+    """Return why `watch` could not look after `job`.
 
-    name: str
-    has_checkpoints: bool
-    metrics: Sequence[str]
-    """Names of its metric definitions."""
-    restarts: int
-    """How often it is started again at most."""
-    conditions: Mapping[str, str]
-    """Kinds of conditions, and the metrics that they look at."""
-
-
-def check_followed(job: FollowedJob, *, followed: Collection[str] = ()) -> list[Problem]:
-    """Return why a watch could not look after `job`, beside the prefixes that it has `followed` until now."""
+    `own`: what is different for this job. `followed`: the prefixes that the watch has until now.
+    """
+    own = own or JobWatch()
+    conditions = watch.conditions if own.conditions is None else own.conditions
     return [
-        *_check_checkpoints(job),
-        *check_metrics_are_defined(job.conditions, job.metrics, job=job.name, path=("conditions",)),
+        *_check_checkpoints(job, (own.restart or watch.restart).maximum),
+        *check_metrics_are_defined(conditions.metrics, list(job.metrics), job=job.name, path=("conditions",)),
         *_check_once(job.name, followed),
     ]
 
@@ -168,8 +162,8 @@ def _check_size(characters: int, most: int, message: str) -> list[Problem]:
     ]
 
 
-def _check_checkpoints(job: FollowedJob) -> list[Problem]:
-    if job.has_checkpoints or is_unresolved(job.restarts) or not job.restarts:
+def _check_checkpoints(job: TrainingJobSpec, restarts: int) -> list[Problem]:
+    if job.checkpoints is not None or is_unresolved(restarts) or not restarts:
         return []
     return [
         Problem(

@@ -1,12 +1,69 @@
-"""Sessions that run as a user of the node, by the tag of a role."""
+"""Session documents, and sessions that run as a user of the node, by the tag of a role."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from llm_fleet.catalog.nodes import node_user_facts, session_facts
 from llm_fleet.rules.feature_codes import PeopleCode
+from llm_fleet.rules.inference.forms import Form, check_forms
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
+
+_CODE = PeopleCode.SESSION
+_FORMS = {
+    "log_group": Form(
+        wanted="a log group",
+        has=("log_group_name", "log_group_arn"),
+        remedy="give a log group, e.g. LogGroup.from_log_group_name(…), or leave it out",
+        optional=True,
+        code=_CODE,
+    ),
+    "log_group_is_encrypted": Form(wanted="True or False", types=(bool,), remedy="write True or False", code=_CODE),
+    "log_bucket": Form(
+        wanted="a bucket",
+        has=("bucket_name", "bucket_arn"),
+        remedy="give a bucket, e.g. Bucket.from_bucket_name(…), or leave it out",
+        optional=True,
+        code=_CODE,
+    ),
+    "log_prefix": Form(wanted="a text", types=(str,), remedy="write a prefix, e.g. 'sessions'", code=_CODE),
+    "key": Form(
+        wanted="a KMS key",
+        has=("key_arn", "key_id"),
+        remedy="give a key, e.g. Key.from_key_arn(…), or leave it out",
+        optional=True,
+        code=_CODE,
+    ),
+}
+
+
+def check_session_document(given: Mapping[str, Any]) -> list[Problem]:
+    """Return which of a session document's parameters are not what they must be."""
+    prefix = given["log_prefix"]
+    found = check_forms(given, _FORMS)
+    if isinstance(prefix, str) and (not prefix.strip("/") or prefix.strip("/") != prefix):
+        found += [
+            Problem(
+                code=_CODE,
+                message="the prefix of the logs is empty, or has a slash at one of its ends",
+                remedy="write a prefix without slashes at its ends, e.g. 'sessions'",
+                path=("log_prefix",),
+                value=prefix,
+            )
+        ]
+    return found
+
+
+def no_document(given: object) -> Problem:
+    """Return the problem of something that is no session document."""
+    return Problem(
+        code=_CODE,
+        message=f"this must be a SessionDocument, and is of type {type(given).__name__}",
+        remedy="give a SessionDocument: by its name alone nobody knows its key",
+        path=("document",),
+        value=given,
+    )
 
 
 def check_run_as(user: str, known: Sequence[str] | None) -> list[Problem]:

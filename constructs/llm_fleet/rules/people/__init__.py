@@ -1,1 +1,0 @@
-"""Who works on clusters: ids, directories, limits, and the user of a session."""
