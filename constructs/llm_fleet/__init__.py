@@ -189,7 +189,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.watch import WatchedJobs as WatchedJobs
     from llm_fleet.spec.watch import WatchSpec as WatchSpec
     from llm_fleet.storage.buckets import DataBucket as DataBucket
-    from llm_fleet.storage.fleet_key import FleetKey as FleetKey
+    from llm_fleet.storage.buckets import FleetKey as FleetKey
     from llm_fleet.storage.lustre import LustreFileSystem as LustreFileSystem
     from llm_fleet.storage.open_zfs import OpenZfsFileSystem as OpenZfsFileSystem
     from llm_fleet.storage.open_zfs import OpenZfsVolume as OpenZfsVolume
@@ -338,8 +338,7 @@ _HOMES = {
         "WatchSpec",
         "WatchedJobs",
     ),
-    "storage.buckets": ("DataBucket",),
-    "storage.fleet_key": ("FleetKey",),
+    "storage.buckets": ("DataBucket", "FleetKey"),
     "storage.lustre": ("LustreFileSystem",),
     "storage.open_zfs": ("OpenZfsFileSystem", "OpenZfsVolume"),
 }

@@ -10,7 +10,7 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet.references import key_of
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import FleetKey
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.network_stack import network_for
 

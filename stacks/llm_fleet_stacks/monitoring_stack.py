@@ -12,8 +12,7 @@ from llm_fleet.config.monitoring import MetricsConfig, MonitoringConfig
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
 from llm_fleet.monitoring.grafana import GrafanaWorkspace, PrometheusWorkspace
 from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
-from llm_fleet.needs.fleet_machines import machines_of
-from llm_fleet.needs.machines import facts_of_machines
+from llm_fleet.needs.machines import facts_of_machines, machines_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 from llm_fleet_stacks.fleet_stack import FleetStack
@@ -54,7 +53,8 @@ class MonitoringStack(FleetStack):
             config.in_fleet(fleet.tags),
             name=fleet.name,
             clusters=[
-                monitored_from(key, clusters[key].cluster.cluster_name, fleet) for key in config.watched_in(fleet)
+                monitored_from(key, clusters[key].cluster.cluster_name, fleet)
+                for key in config.watched_of(fleet.clusters)
             ],
             lustre=storage.lustre,
             open_zfs=storage.open_zfs,
@@ -132,7 +132,7 @@ def metrics_of(
     config = fleet.monitoring.metrics if fleet.monitoring is not None else None
     if fleet.monitoring is None or config is None or not fleet.clusters:
         return None, {}
-    watched = fleet.monitoring.watched_in(fleet)
+    watched = fleet.monitoring.watched_of(fleet.clusters)
     if config.destination is MetricsDestination.NONE:
         return None, {}
     if config.destination is MetricsDestination.CLOUDWATCH:

@@ -10,7 +10,7 @@ from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import FleetKey
 from llm_fleet_stacks.fleet_stack import FleetStack
 
 

@@ -16,9 +16,8 @@ from llm_fleet.network.network import Network
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.lustre import DataRepository, LustreDeploymentType, LustreSpec
 from llm_fleet.spec.open_zfs import OpenZfsSpec
-from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
-from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem, OpenZfsVolume
 from llm_fleet_stacks.fleet_stack import FleetStack

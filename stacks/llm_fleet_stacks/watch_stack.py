@@ -78,7 +78,7 @@ def watch_of(fleet: Fleet) -> WatchConfig | None:
     monitoring = fleet.monitoring
     if fleet.watch is not None or monitoring is None or not monitoring.alarms.events:
         return fleet.watch
-    names = [name for name in fleet.hyperpod_clusters if monitoring.clusters is None or name in monitoring.clusters]
+    names = monitoring.watched_of(fleet.hyperpod_clusters)
     return WatchConfig(clusters=tuple(names)) if names else None
 
 

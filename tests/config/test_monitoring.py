@@ -75,7 +75,7 @@ def test_short_forms_and_every_threshold_reach_the_construct(tmp_path: Path) -> 
     assert fleet.monitoring.alarms.topic == arn
     full = load_fleet(FULL).monitoring
     assert full is not None
-    assert dict(full.alarms.thresholds) == {
+    assert full.alarms.thresholds.model_dump() == {
         "node_failed_minutes": 20,
         "stuck_pending_minutes": 45,
         "idle_percent": 10,
@@ -92,12 +92,12 @@ def test_short_forms_and_every_threshold_reach_the_construct(tmp_path: Path) -> 
 def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_path: Path) -> None:
     fleet = load(tmp_path, {"metrics": "cloudwatch", "budget": {"monthly": "1 USD"}})
     assert fleet.monitoring is not None
-    assert fleet.monitoring.watched_in(fleet) == ["train"]
+    assert fleet.monitoring.watched_of(fleet.clusters) == ["train"]
     cluster = monitored_from("train", "train", fleet)
     assert (cluster.node_metrics, cluster.accelerators) == (True, True)
     silent = load(tmp_path, {"clusters": [], "budget": {"monthly": "1 USD"}})
     assert silent.monitoring is not None
-    assert silent.monitoring.watched_in(silent) == []
+    assert silent.monitoring.watched_of(silent.clusters) == []
     assert not monitored_from("train", "train", silent).node_metrics
     plain = {"kind": "hyperpod", "groups": {
         "controller": {"role": "controller", "type": "ml.m5.xlarge", "count": 1},

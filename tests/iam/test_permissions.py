@@ -13,7 +13,7 @@ import pytest
 from llm_fleet.iam.permissions import NodeFeatures, permissions
 from llm_fleet.iam.session_document import keep_sessions, use_sessions
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess, describe
-from llm_fleet.rules.node_policy import policy_size
+from llm_fleet.rules.values import policy_size
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "constructs" / "node-role.md"

@@ -15,8 +15,7 @@ from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.storage.buckets import DataBucket
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 from llm_fleet_stacks.fleet_stacks import FleetStacks

@@ -10,8 +10,7 @@ from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.buckets import BucketSpec
-from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 
 PRIVATE = {
     "PublicAccessBlockConfiguration": {

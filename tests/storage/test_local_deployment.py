@@ -19,8 +19,7 @@ from llm_fleet import (
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 from local.aws.client import LocalAws

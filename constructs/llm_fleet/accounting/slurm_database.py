@@ -14,9 +14,8 @@ from constructs import Construct, IDependable
 from llm_fleet.accounting.accounting_database import DatabasePlace, DatabaseSecrets
 from llm_fleet.accounting.database_server import ServerOptions, aurora, database_parameters, rds_instance
 from llm_fleet.catalog.hyperpod import hyperpod_facts
-from llm_fleet.held import hold
 from llm_fleet.network.network import Network
-from llm_fleet.references import key_of, subnet_of
+from llm_fleet.references import hold, key_of, subnet_of
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets

@@ -45,7 +45,7 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
         EndpointFeature.SAGEMAKER_WORK: (bool(fleet.notebooks) or fleet.studio is not None) and closed,
     }
     if closed and fleet.monitoring is not None:
-        from llm_fleet.config.monitoring import writes_to_prometheus
+        from llm_fleet.config.check_monitoring import writes_to_prometheus
 
         used[EndpointFeature.METRICS] = writes_to_prometheus(fleet)
     return frozenset(feature for feature, is_used in used.items() if is_used)

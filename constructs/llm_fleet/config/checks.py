@@ -28,7 +28,7 @@ _OF_PARTS = (
     ("check_sagemaker:check_endpoints", "endpoints"),
     ("check_training_jobs:check_training_jobs", "training_jobs"),
     ("check_training_jobs:check_watch", "training_jobs", "watch"),
-    ("monitoring:check_monitoring", "monitoring"),
+    ("check_monitoring:check_monitoring", "monitoring"),
 )
 """Rules of this package, and the attributes of a fleet that they judge. They are imported with the first of these that
 a fleet has: a fleet of one cluster has none, and importing all took a tenth of its synth's time in Python."""

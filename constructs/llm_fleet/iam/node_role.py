@@ -8,8 +8,8 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.permissions import NodeFeatures, permissions
 from llm_fleet.iam.statements import Permission, Place, characters_of, reasons_of, statement_of
-from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.values import policy_size
 
 
 class NodeRole(Construct):

@@ -13,8 +13,8 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.values import policy_size
 
 
 def _no_conditions() -> Mapping[str, Mapping[str, Any]]:

@@ -7,8 +7,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import task_limits
+from llm_fleet.logs import SERVERS_LOG, log_group
 
 _PREFIX = "/llm-fleet/inference"
 
@@ -30,24 +30,17 @@ class ServiceLog(Construct):
         `encryption_key`: its policy must let CloudWatch Logs use it. `None`: CloudWatch Logs' own encryption.
         """
         super().__init__(scope, id)
-        self.log_group = logs.CfnLogGroup(
+        self.log_group = log_group(
             self,
             "Resource",
-            log_group_name=f"{_PREFIX}/{service_name}",
-            retention_in_days=retention_days,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
+            name=f"{_PREFIX}/{service_name}",
+            retention_days=retention_days,
+            encryption_key=encryption_key,
+            holds=SERVERS_LOG,
         )
         """The L1 beneath."""
         self.encrypted = encryption_key is not None
         """Whether it is encrypted with a key of the user's."""
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
-        if encryption_key is None:
-            acknowledge(
-                self,
-                "CloudWatch Logs encrypts every log group with a key of its own; servers log sizes and times of "
-                "requests, and no prompt unless told to; `encryption_key` takes another",
-                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            )
 
     @property
     def arn(self) -> str:

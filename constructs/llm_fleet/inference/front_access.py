@@ -7,7 +7,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_wafv2 as wafv2
@@ -15,6 +14,7 @@ from constructs import Construct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import ManagedRuleGroup, front_facts
+from llm_fleet.logs import log_group
 from llm_fleet.network.network import rule_description
 from llm_fleet.rules.inference.front import EVERYBODY
 from llm_fleet.storage.buckets import AccessLogBucket
@@ -200,22 +200,16 @@ class WebAcl(Construct):
         stack = cdk.Stack.of(self)
         # Of the stack's own id: the name is told, and the log group of an earlier stack is still there.
         unique = cdk.Fn.select(0, cdk.Fn.split("-", cdk.Fn.select(2, cdk.Fn.split("/", stack.stack_id))))
-        self.log_group = logs.CfnLogGroup(
+        self.log_group = log_group(
             self,
             "LogGroup",
-            log_group_name=f"{_LOG_PREFIX}{service_name}-{unique}",
-            retention_in_days=retention_days,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
+            name=f"{_LOG_PREFIX}{service_name}-{unique}",
+            retention_days=retention_days,
+            encryption_key=encryption_key,
+            holds="; keys, tokens and prompts are not in it. `encryption_key` takes another",
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         """What was blocked."""
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
-        if encryption_key is None:
-            acknowledge(
-                self.log_group,
-                "CloudWatch Logs encrypts every log group with a key of its own; keys, tokens and prompts are not in "
-                "it. `encryption_key` takes another",
-                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            )
         self.logging = wafv2.CfnLoggingConfiguration(
             self,
             "Logging",

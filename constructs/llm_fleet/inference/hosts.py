@@ -24,9 +24,9 @@ from llm_fleet.iam.statements import Permission, Place, characters_of, reasons_o
 from llm_fleet.inference.model import ModelMount
 from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 from llm_fleet.rules.inference.hosts import is_ami_id
-from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import policy_size
 from llm_fleet.spec.service import TaskCount
 
 _SUSPENDED = ["AZRebalance", "AlarmNotification", "HealthCheck", "ReplaceUnhealthy", "ScheduledActions"]

@@ -24,8 +24,7 @@ from llm_fleet.inference.task import SERVER, ServingTask
 from llm_fleet.network.network import Network
 from llm_fleet.references import region_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import check_form
+from llm_fleet.rules.fields import check_form, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.served_model import ModelSource
 from llm_fleet.spec.service import ServiceSpec

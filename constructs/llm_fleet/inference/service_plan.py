@@ -13,8 +13,8 @@ from llm_fleet.inference.model import model_path
 from llm_fleet.inference.server import ServerProcess, server_process
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import Form
 from llm_fleet.rules.inference.fit import GIB, weight_bytes
-from llm_fleet.rules.inference.forms import Form
 from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.rules.inference.service import address_claims, check_service, check_service_name

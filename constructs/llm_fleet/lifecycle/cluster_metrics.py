@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import aws_cdk as cdk
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.monitoring import metrics_log_group, metrics_namespace, metrics_seconds
+from llm_fleet.logs import log_group
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 
@@ -37,17 +36,14 @@ class MetricsLog(Construct):
     def __init__(self, scope: Construct, id: str, *, cluster_name: str, retention_days: int) -> None:
         """Make the group; a line is kept for `retention_days`."""
         super().__init__(scope, id)
-        self.log_group = logs.CfnLogGroup(
-            self, "Resource", log_group_name=metrics_log_group(cluster_name), retention_in_days=retention_days
+        self.log_group = log_group(
+            self,
+            "Resource",
+            name=metrics_log_group(cluster_name),
+            retention_days=retention_days,
+            holds="; the lines hold numbers, names of nodes and the reasons that Slurm has for drained ones",
         )
         """The L1 beneath."""
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
-        acknowledge(
-            self,
-            "CloudWatch Logs encrypts every log group with a key of its own; the lines hold numbers, names of nodes "
-            "and the reasons that Slurm has for drained ones",
-            "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-        )
 
     @classmethod
     def of(cls, scope: Construct, metrics: ClusterMetrics | None, *, cluster_name: str) -> "MetricsLog | None":

@@ -13,10 +13,8 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from llm_fleet.access_logging import log_access
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.data_file import load
-from llm_fleet.held import hold
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render
 from llm_fleet.lifecycle.python_function import DeploymentCode, DeploymentFunction
 from llm_fleet.lifecycle.script_folder import (
@@ -29,7 +27,9 @@ from llm_fleet.lifecycle.script_folder import (
     sha256,
     write_zip,
 )
+from llm_fleet.logs import log_access
 from llm_fleet.named_files.named_file import own_scripts as read_own_scripts
+from llm_fleet.references import hold
 from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
 from llm_fleet.rules.own_steps import check_own_scripts

@@ -33,8 +33,7 @@ from llm_fleet.notifications.alarm_topic import AlarmTopic, ChatConfiguration
 from llm_fleet.notifications.cost_budget import BudgetWithAction
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms
 from llm_fleet.references import topic_of
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_form, check_forms
+from llm_fleet.rules.fields import Form, check_form, check_forms, check_is_spec
 from llm_fleet.rules.monitoring import (
     check_chat,
     check_monitoring_name,

@@ -9,13 +9,12 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
-from llm_fleet.held import hold
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.network import AddressBook, InternetExit, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
 from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones, subnet_of
-from llm_fleet.references import region_of
+from llm_fleet.references import hold, region_of
 from llm_fleet.rules.addresses import AddressClaim, AddressPlan
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import (

@@ -7,8 +7,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IConstruct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.held import hold
 from llm_fleet.network.network import rule_description
+from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved

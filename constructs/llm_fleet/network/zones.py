@@ -8,8 +8,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
 from llm_fleet.catalog.network import address_facts
-from llm_fleet.held import hold
 from llm_fleet.network.network import InternetExit, zone_construct_id
+from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import nat_gateways
 from llm_fleet.rules.network_layout import (

@@ -10,7 +10,7 @@ from typing import Any, cast
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.feature_codes import PeopleCode
-from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.fields import Form, check_form
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved

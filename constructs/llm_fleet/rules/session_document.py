@@ -5,7 +5,7 @@ from typing import Any
 
 from llm_fleet.catalog.nodes import node_user_facts, session_facts
 from llm_fleet.rules.feature_codes import PeopleCode
-from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.fields import Form, check_forms
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean

@@ -21,8 +21,7 @@ from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.network.network import Network
 from llm_fleet.references import region_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.fields import Form, check_forms, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
 from llm_fleet.sagemaker.endpoint_monitoring import EndpointSight

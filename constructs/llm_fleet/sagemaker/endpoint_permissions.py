@@ -7,15 +7,15 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint_operations import capture_facts
 from llm_fleet.iam.resource_permissions import look_up_network, pull_images, read_bucket
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
+from llm_fleet.logs import SERVERS_LOG, log_group
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.endpoint import EndpointModelSource
@@ -199,22 +199,15 @@ class EndpointLog(Construct):
         super().__init__(scope, id)
         self.group_name = f"{_PREFIX}/{endpoint_name}"
         """As SageMaker's guide on logs has it."""
-        self.log_group = logs.CfnLogGroup(
+        self.log_group = log_group(
             self,
             "Resource",
-            log_group_name=self.group_name,
-            retention_in_days=retention_days,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
+            name=self.group_name,
+            retention_days=retention_days,
+            encryption_key=encryption_key,
+            holds=SERVERS_LOG,
         )
         """The L1 beneath."""
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
-        if encryption_key is None:
-            acknowledge(
-                self,
-                "CloudWatch Logs encrypts every log group with a key of its own; servers log sizes and times of "
-                "requests, and no prompt unless told to; `encryption_key` takes another",
-                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            )
 
 
 _Config = sagemaker.CfnEndpointConfig

@@ -17,16 +17,14 @@ from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 from llm_fleet.network.network import Network
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.fields import Form, check_form, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reachable, check_script_size, notebook_claim
 from llm_fleet.sagemaker.notebook_permissions import NotebookSecurityGroup, notebook_role
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
-from llm_fleet.storage.buckets import DataBucket
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import DataBucket, FleetKey
 
 _FOLDER = "notebook_instance"
 _SCRIPT = "lay_down.sh"

@@ -14,8 +14,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.network.network import Network
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.fields import Form, check_form, check_is_spec
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.notebook import check_reachable
 from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, studio_claims, studio_zones
@@ -24,9 +23,8 @@ from llm_fleet.sagemaker.studio_permissions import StudioGrants, StudioRole, Stu
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.studio import StudioSpec
-from llm_fleet.storage.buckets import DataBucket
+from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre
-from llm_fleet.storage.fleet_key import FleetKey
 
 _NETWORK = Form(
     wanted="a network of llm-fleet",

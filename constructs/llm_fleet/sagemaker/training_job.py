@@ -23,8 +23,7 @@ from llm_fleet.notifications.metric_alarms import (
     page,
     text_widget,
 )
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.fields import Form, check_form, check_is_spec
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.sagemaker.training_job_definition import render_machine
@@ -41,8 +40,7 @@ from llm_fleet.sagemaker.training_job_request import (
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch
-from llm_fleet.storage.buckets import DataBucket
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import DataBucket, FleetKey
 
 if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch import TrainingWatch

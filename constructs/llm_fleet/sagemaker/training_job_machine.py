@@ -4,16 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge
 from llm_fleet.iam.statements import Permission, Place
+from llm_fleet.logs import log_group
 from llm_fleet.sagemaker.training_job_permissions import ServiceRole, plan_permissions
 from llm_fleet.spec.training_job import JobSchedule
 
@@ -150,22 +148,15 @@ class JobMachine(Construct):
         `encryption_key`: of its log; its policy must let CloudWatch Logs use it. Default CloudWatch Logs' own.
         """
         super().__init__(scope, id)
-        self.log_group = logs.CfnLogGroup(
+        self.log_group = log_group(
             self,
             "Log",
-            log_group_name=f"{_LOG_PREFIX}/{features.name}",
-            retention_in_days=log_retention_days,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
+            name=f"{_LOG_PREFIX}/{features.name}",
+            retention_days=log_retention_days,
+            encryption_key=encryption_key,
+            holds=", and steps are logged without their data; `encryption_key` takes another",
         )
         """The L1 of its log; it goes with the stack."""
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
-        if encryption_key is None:
-            acknowledge(
-                self.log_group,
-                "CloudWatch Logs encrypts every log group with a key of its own, and steps are logged without their "
-                "data; `encryption_key` takes another",
-                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            )
         role = ServiceRole(
             self,
             "Role",

@@ -12,8 +12,7 @@ from constructs import Construct
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.iam.statements import Place, reasons_of, statement_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
-from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.fields import Form, check_forms, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.watch_followed import (
@@ -35,7 +34,7 @@ from llm_fleet.sagemaker.watch_permissions import (
 from llm_fleet.spec.references import KEY, ROLE
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch, WatchSpec
-from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.buckets import FleetKey
 
 
 @runtime_checkable

@@ -12,8 +12,8 @@ from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, pull_images
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of, reasons_of, statement_of
 from llm_fleet.lifecycle.script_folder import default_folder
-from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.values import policy_size
 
 _ENDPOINT_PARTS = ("endpoint", "endpoint-config", "model")
 

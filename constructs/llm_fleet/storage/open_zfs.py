@@ -7,9 +7,8 @@ from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
 from llm_fleet.catalog.openzfs import open_zfs_limits
-from llm_fleet.held import hold
 from llm_fleet.network.network import Network
-from llm_fleet.references import security_group_of
+from llm_fleet.references import hold, security_group_of
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source

@@ -64,7 +64,7 @@ def _version(name: str) -> str | None:
 
 def _machines(fleet: "Fleet") -> Found:
     """Return what the fleet would have running, by its file."""
-    from llm_fleet.needs.fleet_machines import machines_of
+    from llm_fleet.needs.machines import machines_of
 
     told: list[Any] = [
         {

@@ -9,8 +9,7 @@ from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
 from llm_fleet.config.check_network import endpoint_features
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.fleet_machines import machines_of
-from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
+from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of
 from llm_fleet.rules.account.instance_capacity import (
     CapacityNeed,
     Reservation,

@@ -14,7 +14,7 @@ from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import machines_of
 from llm_fleet.rules.account.images import ExistingImage, check_image, check_image_age, check_image_release
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.inference.hosts import is_ami_id

@@ -13,7 +13,7 @@ from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
 from llm_fleet.config.check_network import address_plan, endpoint_features
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import machines_of
 from llm_fleet.rules.account.subnets import (
     ExistingSubnet,
     NewRule,

@@ -15,8 +15,7 @@ from llm_fleet.cli.check.question import Account, Answer, Ask, Question, is_of_p
 from llm_fleet.config.check_network import address_plan
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.needs.fleet_machines import machines_of
-from llm_fleet.needs.machines import CapacitySource, Machines
+from llm_fleet.needs.machines import CapacitySource, Machines, machines_of
 from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
 from llm_fleet.rules.network import nat_gateways
 from llm_fleet.rules.problem import PathPart

@@ -10,9 +10,8 @@ from llm_fleet.cli.terminal.screen import Tone, Toned
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost
-from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.lustre import CheckpointNeed, LustreSupply, lustre_supply
-from llm_fleet.needs.machines import MachineService
+from llm_fleet.needs.machines import MachineService, machines_of
 
 if TYPE_CHECKING:
     from llm_fleet.jobs.training_run import TrainingRun

@@ -12,8 +12,7 @@ from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_te
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.config.check_network import address_plan
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.fleet_machines import machines_of
-from llm_fleet.needs.machines import MachineFacts, Machines, facts_of_machines
+from llm_fleet.needs.machines import MachineFacts, Machines, facts_of_machines, machines_of
 from llm_fleet.rules.addresses import AddressPlan, ZonePlan
 
 _CENT = Decimal("0.01")

@@ -5,11 +5,10 @@ A schedule and automatic patching may both be given: assumption: hyperpod-schedu
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import CapacityUnit, PatchingStrategy
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_number
+from llm_fleet.rules.values import CRON_EXAMPLE, check_number, cron_fault
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate
 
 _DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"
@@ -41,7 +40,7 @@ def check_schedule(expression: str) -> list[Problem]:
         Problem(
             code=Code.SCHEDULE,
             message=f"the schedule {fault}",
-            remedy=f"write cron(minute hour day-of-month month day-of-week year), e.g. {EXAMPLE!r}, in UTC",
+            remedy=f"write cron(minute hour day-of-month month day-of-week year), e.g. {CRON_EXAMPLE!r}, in UTC",
             path=("schedule_expression",),
             value=expression,
             allowed=f"{limit.range} characters",

@@ -10,8 +10,7 @@ from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.fields import Form, check_fields, check_form
 from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved

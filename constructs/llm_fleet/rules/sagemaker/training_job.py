@@ -15,7 +15,6 @@ from llm_fleet.catalog.training_job import (
     training_job_limit,
 )
 from llm_fleet.rules.addresses import AddressClaim
-from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
@@ -35,7 +34,7 @@ from llm_fleet.rules.sagemaker.training_job_data import (
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_hyphenated_name, check_retention_days, did_you_mean
+from llm_fleet.rules.values import CRON_EXAMPLE, check_hyphenated_name, check_retention_days, cron_fault, did_you_mean
 from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
 
 
@@ -130,7 +129,7 @@ def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
                 path=("expression",),
                 value=schedule.expression,
                 allowed="cron(…), rate(…) or at(…)",
-                remedy=f"write e.g. {EXAMPLE} or rate(7 days)",
+                remedy=f"write e.g. {CRON_EXAMPLE} or rate(7 days)",
             )
         )
     if not is_unresolved(schedule.time_zone) and schedule.time_zone not in available_timezones():

@@ -8,8 +8,8 @@ from llm_fleet.catalog.model_server import model_exports, model_servers
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.training_environments import backends, default_backend
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import wrong_names
 from llm_fleet.rules.inference.fit import check_fit
-from llm_fleet.rules.inference.forms import wrong_names
 from llm_fleet.rules.inference.server import check_server_on
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

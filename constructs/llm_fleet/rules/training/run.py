@@ -6,7 +6,7 @@ from typing import Any
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_environments import most_nodes, most_processes
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.forms import Form, check_attributes, wrong_names
+from llm_fleet.rules.fields import Form, check_attributes, wrong_names
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, check_number
