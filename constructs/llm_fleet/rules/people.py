@@ -267,8 +267,8 @@ def check_parallelcluster_enforces(lines: Sequence[Mapping[str, Any]], file: str
                 )
 
 
-def _unenforced(message: str, remedy: str) -> Problem:
-    return Problem(code=PeopleCode.ENFORCE, message=message, remedy=remedy, path=("slurm_accounts",))
+def _unenforced(what: str, how: str) -> Problem:
+    return Problem(code=PeopleCode.ENFORCE, message=what, remedy=how, path=("slurm_accounts",))
 
 
 _URI = re.compile(r"(ldaps?)://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?")
@@ -356,9 +356,9 @@ def _uris(directory: Directory) -> Iterator[Problem]:
                        "`start_tls` out, or write ldap:// for a server that starts TLS itself", uri)  # fmt: skip
 
 
-def _uri(where: tuple[int, ...], message: str, remedy: str, value: object) -> Problem:
+def _uri(where: tuple[int, ...], what: str, how: str, value: object) -> Problem:
     path = ("uris", *where)
-    return Problem(code=PeopleCode.DIRECTORY_URI, message=message, remedy=remedy, path=path, value=value)
+    return Problem(code=PeopleCode.DIRECTORY_URI, message=what, remedy=how, path=path, value=value)
 
 
 def _form(attribute: str, value: str | None) -> Iterator[Problem]:
@@ -385,9 +385,9 @@ def _groups(names: Sequence[str]) -> Iterator[Problem]:
             yield _value("sudo_groups", name, "sudo could not tell where this group's name ends", "write plain names")
 
 
-def _value(attribute: str, value: object, message: str, remedy: str) -> Problem:
+def _value(attribute: str, value: object, what: str, how: str) -> Problem:
     code = PeopleCode.DIRECTORY_VALUE
-    return Problem(code=code, message=message, remedy=remedy, path=(attribute,), value=value)
+    return Problem(code=code, message=what, remedy=how, path=(attribute,), value=value)
 
 
 def _certificate(directory: Directory, text: str | None, on_parallelcluster: bool) -> Iterator[Problem]:
