@@ -1,4 +1,4 @@
-"""The buckets that a cluster of any kind names."""
+"""The buckets of the fleet's own, or of others, that clusters, services and endpoints name."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,16 +27,26 @@ def _check_bucket(name: str, fleet: Fleet) -> Iterator[Problem]:
         for problem in check_bucket_name(name.removeprefix(_S3).removesuffix("/")):
             remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
             yield replace(problem, path=(), remedy=remedy)
-    elif name not in fleet.storage.buckets:
-        yield _unknown_bucket(name, fleet)
+    else:
+        yield from check_own_bucket(
+            name, fleet, otherwise="`s3://` and the name of one that exists", also="s3://<bucket>"
+        )
 
 
-def _unknown_bucket(name: str, fleet: Fleet) -> Problem:
+def check_own_bucket(
+    name: str | None, fleet: Fleet, *path: str, otherwise: str, also: str | None = None
+) -> Iterator[Problem]:
+    """Return a problem at `path` unless `name` is a bucket of the fleet's own, or none is named.
+
+    `otherwise`: what could be written for one of another's. `also`: beside the names, what may be written there.
+    """
     names = list(fleet.storage.buckets)
-    return Problem(
-        code=Code.UNKNOWN_REFERENCE,
-        message=f"there is no bucket {name!r} under `storage.buckets`",
-        remedy=did_you_mean(name, names, otherwise="add it there, or write `s3://` and the name of one that exists"),
-        value=name,
-        allowed=", ".join([*names, "s3://<bucket>"]),
-    )
+    if name is not None and name not in names:
+        yield Problem(
+            code=Code.UNKNOWN_REFERENCE,
+            message=f"there is no bucket {name!r} under `storage.buckets`",
+            remedy=did_you_mean(name, names, otherwise=f"add it there, or write {otherwise}"),
+            path=path,
+            value=name,
+            allowed=", ".join([*names, *([also] if also else [])]),
+        )

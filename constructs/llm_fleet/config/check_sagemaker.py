@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from llm_fleet.config.check_bucket_names import check_own_bucket
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import network_of_services
 from llm_fleet.config.sagemaker import EndpointConfig, FleetEndpointModel, IdsOnClusters, NotebookConfig, StudioConfig
@@ -241,16 +242,7 @@ def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
     yield from places
     if places and places[0].code is Code.MISSING_KEY:
         return
-    names = list(fleet.storage.buckets)
-    if model.bucket is not None and model.bucket not in names:
-        yield Problem(
-            code=Code.UNKNOWN_REFERENCE,
-            message=f"there is no bucket {model.bucket!r} under `storage.buckets`",
-            remedy=did_you_mean(model.bucket, names, otherwise="add it there, or write `s3: s3://<bucket>/<folder>/`"),
-            path=("bucket",),
-            value=model.bucket,
-            allowed=", ".join(names),
-        )
+    yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>/`")
     if (model.key is None) != (model.bucket is None):
         yield Problem(
             code=Code.CONTRADICTION,

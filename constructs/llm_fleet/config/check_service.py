@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_bucket_names import check_own_bucket
 from llm_fleet.config.check_network import endpoint_features, zone_path
 from llm_fleet.config.check_shape_source import check_shape_source
 from llm_fleet.config.fleet import Fleet
@@ -18,7 +19,6 @@ from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer
@@ -137,16 +137,7 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
 def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the place of `model`, by its attribute names; nothing else is judged of it then."""
     yield from map(in_words, check_place(model))
-    names = list(fleet.storage.buckets)
-    if model.bucket is not None and model.bucket not in names:
-        yield Problem(
-            code=Code.UNKNOWN_REFERENCE,
-            message=f"there is no bucket {model.bucket!r} under `storage.buckets`",
-            remedy=did_you_mean(model.bucket, names, otherwise="add it there, or write `s3: s3://<bucket>/<folder>`"),
-            path=("bucket",),
-            value=model.bucket,
-            allowed=", ".join(names),
-        )
+    yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>`")
     if model.key_arn is not None and model.own_bucket(fleet.storage) is not None:
         yield Problem(
             code=Code.CONTRADICTION,

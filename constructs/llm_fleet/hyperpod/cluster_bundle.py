@@ -11,7 +11,7 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.iam.statements import BucketAccess
-from llm_fleet.lifecycle.cluster_metrics import ReportPlace
+from llm_fleet.lifecycle.cluster_metrics import report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
 from llm_fleet.rules.lustre_network import EfaClients
@@ -39,7 +39,7 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         neuron=plan.setup.neuron,
         training=plan.setup.training,
         downloads=plan.setup.downloads,
-        reports=_reports(scope, plan, lifecycle.reports, bucket),
+        reports=report_place(lifecycle.reports, bucket, reports_prefix(scope, plan)),
         metrics=plan.setup.metrics,
         skip_steps=lifecycle.skip_steps,
         own_steps=lifecycle.own_steps,
@@ -94,18 +94,6 @@ def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAc
         port=database.effective_port,
         database=schema_of(scope, database),
         secret_arn=database.secret_arn,
-    )
-
-
-def _reports(scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket) -> ReportPlace | None:
-    if wanted == NodeReports.NONE:
-        return None
-    facts = load("lifecycle")
-    told = wanted == NodeReports.ALL
-    return ReportPlace(
-        s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan)}/",
-        metric_namespace=facts["metric_namespace"] if told else None,
-        event_bus=facts["event_bus"] if told else None,
     )
 
 

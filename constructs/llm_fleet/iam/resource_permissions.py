@@ -115,15 +115,9 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
     subnets = place.arn("ec2", "subnet/*", account="*" if existing_subnets else None)
     why = "each node gets its interfaces in the cluster's subnets; their ids do not exist before"
     return (
-        Permission(
-            sid="NetworkInterfaces",
-            actions=(
-                "ec2:CreateNetworkInterface",
-                "ec2:CreateNetworkInterfacePermission",
-                "ec2:DeleteNetworkInterface",
-                "ec2:DeleteNetworkInterfacePermission",
-            ),
-            resources=(interfaces, place.arn("ec2", "security-group/*"), subnets),
+        place_interfaces(
+            "NetworkInterfaces",
+            (interfaces, place.arn("ec2", "security-group/*"), subnets),
             reason=f"{why}, and subnets that AWS RAM shares are of another account" if existing_subnets else why,
         ),
         Permission(
@@ -143,6 +137,32 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
             "NetworkLookup",
             reason="HyperPod checks the VPC before it places a node; EC2's Describe actions know no resource",
         ),
+    )
+
+
+def place_interfaces(sid: str, resources: Sequence[str], *, reason: str) -> Permission:
+    """What SageMaker does in EC2 to place something in a VPC: `resources` are interfaces, subnets and groups."""
+    return Permission(
+        sid=sid,
+        actions=(
+            "ec2:CreateNetworkInterface",
+            "ec2:CreateNetworkInterfacePermission",
+            "ec2:DeleteNetworkInterface",
+            "ec2:DeleteNetworkInterfacePermission",
+        ),
+        resources=tuple(resources),
+        reason=reason,
+    )
+
+
+def grant_volumes(sid: str, key_arns: Sequence[str], *, reason: str) -> Permission:
+    """Let a service of AWS have the keys of volumes by a grant, and nobody else."""
+    return Permission(
+        sid=sid,
+        actions=("kms:CreateGrant",),
+        resources=tuple(key_arns),
+        conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        reason=reason,
     )
 
 

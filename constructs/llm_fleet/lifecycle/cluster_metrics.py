@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.monitoring import metrics_log_group, metrics_namespace, metrics_seconds
 from llm_fleet.logs import log_group
+from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 
@@ -63,6 +66,19 @@ class ReportPlace:
     """CloudWatch namespace of the metrics. `None` for no metric."""
     event_bus: str | None = None
     """EventBridge bus of the events. `None` for no event."""
+
+
+def report_place(wanted: NodeReports, bucket: s3.IBucket, prefix: str) -> ReportPlace | None:
+    """Return where nodes leave reports: in `bucket` below `prefix`; `None` where they leave none."""
+    if wanted == NodeReports.NONE:
+        return None
+    facts = load("lifecycle")
+    told = wanted == NodeReports.ALL
+    return ReportPlace(
+        s3_uri=f"s3://{bucket.bucket_name}/{prefix}/",
+        metric_namespace=facts["metric_namespace"] if told else None,
+        event_bus=facts["event_bus"] if told else None,
+    )
 
 
 def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.iam.statements import BucketAccess
-from llm_fleet.lifecycle.cluster_metrics import ReportPlace
+from llm_fleet.lifecycle.cluster_metrics import report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, further_shared_folders
@@ -49,7 +49,7 @@ def manifest_of(
         training=plan.setup.training,
         shared_folders=further_shared_folders(plan.shape, plan.mounts),
         downloads=plan.setup.downloads,
-        reports=_reports(scope, plan, scripts.reports, bucket, cluster_name),
+        reports=report_place(scripts.reports, bucket, reports_prefix(scope, plan, cluster_name)),
         metrics=plan.setup.metrics,
         metrics_cluster=plan.shape.cluster_name,
         skip_steps=scripts.skip_steps,
@@ -62,20 +62,6 @@ def reports_prefix(scope: Construct, plan: ClusterPlan, cluster_name: str) -> st
     # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
-
-
-def _reports(
-    scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket, cluster_name: str
-) -> ReportPlace | None:
-    if wanted == NodeReports.NONE:
-        return None
-    facts = load("lifecycle")
-    told = wanted == NodeReports.ALL
-    return ReportPlace(
-        s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan, cluster_name)}/",
-        metric_namespace=facts["metric_namespace"] if told else None,
-        event_bus=facts["event_bus"] if told else None,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,13 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint_operations import capture_facts
-from llm_fleet.iam.resource_permissions import look_up_network, pull_images, read_bucket
+from llm_fleet.iam.resource_permissions import (
+    grant_volumes,
+    look_up_network,
+    place_interfaces,
+    pull_images,
+    read_bucket,
+)
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.logs import SERVERS_LOG, log_group
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
@@ -90,15 +96,9 @@ def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
 def _network(place: Place) -> Sequence[Permission]:
     """Source: SageMaker's guide, execution roles, CreateModel with a VPC; which writes `*` for all of them."""
     return (
-        Permission(
-            sid="NetworkInterfaces",
-            actions=(
-                "ec2:CreateNetworkInterface",
-                "ec2:CreateNetworkInterfacePermission",
-                "ec2:DeleteNetworkInterface",
-                "ec2:DeleteNetworkInterfacePermission",
-            ),
-            resources=(
+        place_interfaces(
+            "NetworkInterfaces",
+            (
                 place.arn("ec2", "network-interface/*"),
                 place.arn("ec2", "security-group/*"),
                 place.arn("ec2", "subnet/*"),
@@ -115,11 +115,9 @@ def _network(place: Place) -> Sequence[Permission]:
 def _volume_key(key_arn: str) -> Sequence[Permission]:
     """As documented for jobs, SageMaker makes the grant with this role. assumption: endpoint-role-makes-the-grant"""
     return (
-        Permission(
-            sid="VolumeKey",
-            actions=("kms:CreateGrant",),
-            resources=(key_arn,),
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        grant_volumes(
+            "VolumeKey",
+            (key_arn,),
             reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
         ),
     )

@@ -9,7 +9,15 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, open_sessions, pull_images, read_bucket
+from llm_fleet.iam.resource_permissions import (
+    change_bucket,
+    grant_volumes,
+    look_up_network,
+    open_sessions,
+    place_interfaces,
+    pull_images,
+    read_bucket,
+)
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -96,15 +104,9 @@ def _network(place: Place) -> tuple[Permission, ...]:
     """Place network interfaces: the guide writes `*` for all; we scope the ones that know resources."""
     kinds = ("network-interface", "security-group", "subnet")
     return (
-        Permission(
-            sid="NetworkInterfaces",
-            actions=(
-                "ec2:CreateNetworkInterface",
-                "ec2:CreateNetworkInterfacePermission",
-                "ec2:DeleteNetworkInterface",
-                "ec2:DeleteNetworkInterfacePermission",
-            ),
-            resources=tuple(place.arn("ec2", f"{kind}/*") for kind in kinds),
+        place_interfaces(
+            "NetworkInterfaces",
+            tuple(place.arn("ec2", f"{kind}/*") for kind in kinds),
             reason="each instance gets an interface in the network's subnets; their ids do not exist before",
         ),
         look_up_network(
@@ -118,11 +120,9 @@ def _volume_key(key_arn: str | None) -> tuple[Permission, ...]:
     if key_arn is None:
         return ()
     return (
-        Permission(
-            sid="VolumeKey",
-            actions=("kms:CreateGrant",),
-            resources=(key_arn,),
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        grant_volumes(
+            "VolumeKey",
+            (key_arn,),
             reason="SageMaker lets the instances' volumes be encrypted with the key by a grant",
         ),
         Permission(

@@ -8,6 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
+from llm_fleet.iam.resource_permissions import grant_volumes
 from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -194,11 +195,9 @@ def _key_permissions(job: JobScope) -> Sequence[Permission]:
             resources=keys,
             reason="checkpoints, and volumes of jobs, are encrypted",
         ),
-        Permission(
-            sid=f"LetSageMaker{job.sid}",
-            actions=("kms:CreateGrant",),
-            resources=keys,
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        grant_volumes(
+            f"LetSageMaker{job.sid}",
+            keys,
             # assumption: training-job-caller-creates-grant
             reason="who makes a job with an encrypted volume grants SageMaker the key of it",
         ),

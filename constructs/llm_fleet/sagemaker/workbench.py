@@ -9,7 +9,13 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.iam.resource_permissions import change_bucket, look_up_network, pull_images
+from llm_fleet.iam.resource_permissions import (
+    change_bucket,
+    grant_volumes,
+    look_up_network,
+    place_interfaces,
+    pull_images,
+)
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of, reasons_of, statement_of
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.problem import raise_problems
@@ -142,11 +148,9 @@ def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
             resources=keys,
             reason="volumes and results are encrypted with it",
         ),
-        Permission(
-            sid="KeysOfVolumes",
-            actions=("kms:CreateGrant",),
-            resources=keys,
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        grant_volumes(
+            "KeysOfVolumes",
+            keys,
             reason="EBS is granted the key of the volumes of jobs, and nobody else can be",
         ),
     )
@@ -155,15 +159,9 @@ def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
 def interfaces(place: Place, *, subnet_arns: Sequence[str], group_arns: Sequence[str]) -> tuple[Permission, ...]:
     """Jobs in the network, as the page on training jobs in a VPC asks."""
     return (
-        Permission(
-            sid="Interfaces",
-            actions=(
-                "ec2:CreateNetworkInterface",
-                "ec2:CreateNetworkInterfacePermission",
-                "ec2:DeleteNetworkInterface",
-                "ec2:DeleteNetworkInterfacePermission",
-            ),
-            resources=(place.arn("ec2", "network-interface/*"), *subnet_arns, *group_arns),
+        place_interfaces(
+            "Interfaces",
+            (place.arn("ec2", "network-interface/*"), *subnet_arns, *group_arns),
             reason="SageMaker gives a job interfaces in the subnets that it names; their ids do not exist before",
         ),
         look_up_network(
