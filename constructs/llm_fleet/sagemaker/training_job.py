@@ -29,7 +29,7 @@ from llm_fleet.rules.sagemaker.training_job import check_training_job, check_tra
 from llm_fleet.sagemaker.training_job_definition import render_machine
 from llm_fleet.sagemaker.training_job_machine import JobMachine, MachineFeatures, ScheduledStart
 from llm_fleet.sagemaker.training_job_permissions import JobGrants, ServiceRole, WarmPoolCap, job_permissions
-from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, machine_plan
+from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, machine_plan, watch_record
 from llm_fleet.sagemaker.training_job_request import (
     JobPlace,
     SourceArchive,
@@ -253,7 +253,7 @@ class TrainingJob(Construct):
             render_request(job, self._job_place(tags)),
             partition=stack.partition,
             retries=job.capacity_retries or CapacityRetries(),
-            watch=watch,
+            watch=watch and watch_record(watch.record_table_name, answer_within_seconds=watch.answer_within_seconds),
             topic_arn=alarm_topic.topic_arn if alarm_topic else None,
         )
         self.machine = JobMachine(

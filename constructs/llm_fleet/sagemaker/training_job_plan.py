@@ -3,14 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.training_job_data import JobMetric
-
-if TYPE_CHECKING:
-    from llm_fleet.sagemaker.watch import TrainingWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +148,11 @@ def machine_plan(
     *,
     partition: str,
     retries: CapacityRetries,
-    watch: "TrainingWatch | None",
+    watch: WatchRecord | None,
     topic_arn: str | None,
 ) -> MachinePlan:
     """Return the plan of the machine that runs `job` by `request`."""
     alarms = run_alarms(job.metrics, topic_arn=topic_arn)
-    record = watch_record(watch.record_table_name, answer_within_seconds=watch.answer_within_seconds) if watch else None
     waits = () if watch else retries.waits
     stopping = request["StoppingCondition"]
     longest = longest_seconds(
@@ -168,9 +164,9 @@ def machine_plan(
         name=job.name,
         partition=partition,
         request=request,
-        pace=pace(longest_seconds=longest, attempts=1 + len(waits), alarms=len(alarms), watch=record),
+        pace=pace(longest_seconds=longest, attempts=1 + len(waits), alarms=len(alarms), watch=watch),
         quota_attempts=job_machine_fact("quota_attempts"),
         capacity_waits=waits,
         alarms=alarms,
-        watch=record,
+        watch=watch,
     )
