@@ -209,6 +209,28 @@ def test_a_value_of_another_class_is_refused_where_it_is_written(
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
 
 
+def budget(given: dict[str, Any]) -> FleetBudget:
+    whole: dict[str, Any] = {"monthly_usd": 1, **given}
+    return FleetBudget(**whole)
+
+
+THRESHOLDS: list[dict[str, Any]] = [
+    {"idle_minutes": 4},
+    {"idle_minutes": 1441},
+    {"disk_percent": 100},
+    {"disk_percent": float("nan")},
+]
+BUDGETS: list[tuple[dict[str, Any], str, str]] = [
+    ({"monthly_usd": 0}, "LF1185", "monthly_usd"),
+    ({"at_percent": []}, "LF1186", "at_percent"),
+    ({"at_percent": [80, 80]}, "LF1186", "at_percent"),
+    ({"at_percent": [1, 2, 3, 4, 5]}, "LF1186", "at_percent"),
+    ({"at_percent": [0]}, "LF1186", "at_percent[0]"),
+    ({"emails": [f"a{n}@b.de" for n in range(11)]}, "LF1182", "emails"),
+    ({"deny": BudgetDenial(roles=["arn:aws:iam::111122223333:role/x"])}, "LF1188", "deny.roles[0]"),
+    ({"deny": BudgetDenial(roles=[f"r{n}" for n in range(101)])}, "LF1188", "deny.roles"),
+    ({"deny": BudgetDenial()}, "LF1188", "deny.roles"),
+]
 PARTS: list[tuple[dict[str, Any], str, str]] = [
     ({"alarms": ClusterAlarms(emails=["me"])}, "LF1182", "alarms.emails[0]"),
     ({"alarms": ClusterAlarms(emails=["me@example.com", "me@example.com"])}, "LF1182", "alarms.emails[1]"),
@@ -234,32 +256,14 @@ PARTS: list[tuple[dict[str, Any], str, str]] = [
     ),
     *(
         (
-            {"alarms": ClusterAlarms(thresholds=ClusterAlarmThresholds(**{name: value}))},
+            {"alarms": ClusterAlarms(thresholds=ClusterAlarmThresholds(**given))},
             "LF1180",
-            f"alarms.thresholds.{name}",
+            f"alarms.thresholds.{next(iter(given))}",
         )
-        for name, value in (
-            ("idle_minutes", 4),
-            ("idle_minutes", 1441),
-            ("disk_percent", 100),
-            ("disk_percent", float("nan")),
-        )
+        for given in THRESHOLDS
     ),
     ({"log_retention_days": 91}, "LF1184", "log_retention_days"),
-    *(
-        ({"budget": FleetBudget(**{"monthly_usd": 1, **given})}, code, f"budget.{where}")
-        for given, code, where in (
-            ({"monthly_usd": 0}, "LF1185", "monthly_usd"),
-            ({"at_percent": []}, "LF1186", "at_percent"),
-            ({"at_percent": [80, 80]}, "LF1186", "at_percent"),
-            ({"at_percent": [1, 2, 3, 4, 5]}, "LF1186", "at_percent"),
-            ({"at_percent": [0]}, "LF1186", "at_percent[0]"),
-            ({"emails": [f"a{n}@b.de" for n in range(11)]}, "LF1182", "emails"),
-            ({"deny": BudgetDenial(roles=["arn:aws:iam::111122223333:role/x"])}, "LF1188", "deny.roles[0]"),
-            ({"deny": BudgetDenial(roles=[f"r{n}" for n in range(101)])}, "LF1188", "deny.roles"),
-            ({"deny": BudgetDenial()}, "LF1188", "deny.roles"),
-        )
-    ),
+    *(({"budget": budget(given)}, code, f"budget.{where}") for given, code, where in BUDGETS),
 ]
 
 
@@ -267,8 +271,9 @@ PARTS: list[tuple[dict[str, Any], str, str]] = [
 def test_the_description_is_refused_what_the_services_would(
     stack: cdk.Stack, change: dict[str, Any], code: str, where: str
 ) -> None:
+    given: dict[str, Any] = {"budget": BUDGET, **change}
     with pytest.raises(FleetError) as raised:
-        ClusterMonitoring(stack, "M", MonitoringSpec(**{"budget": BUDGET, **change}), name="lab")
+        ClusterMonitoring(stack, "M", MonitoringSpec(**given), name="lab")
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
 
 
