@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from llm_fleet.catalog.nodes import session_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
@@ -263,3 +263,53 @@ def check_is_document(given: object) -> None:
     """Raise `FleetError` (LF1220) unless `given` is a session document of ours."""
     if not isinstance(given, SessionDocument):
         raise_problems([no_document(given)], subject="session_as")
+
+
+class SessionGrants:
+    """Who may log in to nodes by Session Manager. Subclasses say to which, with `_start_sessions`."""
+
+    def __init__(self, scope: IConstruct, users: Sequence[str] | None) -> None:
+        """Grant in the stack of `scope`. `users`: login names that the nodes know; `None` if nobody can tell."""
+        self._stack = cdk.Stack.of(scope)
+        self._users = users
+
+    def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
+        """Let `grantee` log in to every node of this cluster, and end or resume its own sessions.
+
+        `documents`: ARNs of the session documents that it may use. Default: the account's
+        `SSM-SessionManagerRunShell`, which is what `aws ssm start-session` takes, so no port forwarding and no SSH.
+        """
+        shell = self._arn("ssm", "document", "SSM-SessionManagerRunShell")
+        own = ("ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel")
+        return self._start_sessions(grantee, documents or [shell]).combine(
+            # The last as AWS's sample policies for end users of Session Manager have it.
+            iam.Grant.add_to_principal(
+                grantee=grantee, actions=list(own), resource_arns=[self._arn("ssm", "session", "${aws:userid}-*")]
+            )
+        )
+
+    def _start_sessions(self, grantee: iam.IGrantable, documents: Sequence[str]) -> iam.Grant:
+        raise NotImplementedError
+
+    def session_as(
+        self, role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, document: SessionDocument
+    ) -> iam.Grant:
+        """Let `role` log in to every node as `user` of the cluster, and in no other way: by `document` alone.
+
+        The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
+        for a role that is made elsewhere or has another user.
+        """
+        check_is_document(document)
+        tag_session_user(role, user, known=self._users)
+        grantee = cast(iam.IGrantable, role)
+        session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        tell_session_reasons(role)
+        return session
+
+    def _command_arn(self) -> str:
+        """The document of AWS that `llm-fleet jobs submit` and `logs` run commands by."""
+        name = "AWS-StartNonInteractiveCommand"
+        return self._stack.format_arn(service="ssm", account="", resource="document", resource_name=name)
+
+    def _arn(self, service: str, resource: str, name: str) -> str:
+        return self._stack.format_arn(service=service, resource=resource, resource_name=name)
