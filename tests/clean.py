@@ -19,7 +19,7 @@ from cfnlint.jsonschema import _filter, validators
 from cfnlint.runner import Runner
 from cloudformation_validate import RegoEngine, Severity
 
-from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import rule_description
 
 Finder = Callable[[cdk.App], list[str]]
 

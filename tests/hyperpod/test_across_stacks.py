@@ -20,7 +20,7 @@ from llm_fleet import (
     LustreFileSystem,
     NetworkSpec,
 )
-from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import rule_description
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import rules_twice
 

@@ -12,7 +12,8 @@ from aws_cdk.assertions import Template
 from botocore.model import StructureShape
 
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.network.network import Network, rule_description
+from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import rule_description
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess

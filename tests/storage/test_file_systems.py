@@ -9,7 +9,7 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import ExistingLustre, ExistingOpenZfs, LustreSpec
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import rule_description
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem

@@ -13,8 +13,8 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.slurm import slurm_database_facts
-from llm_fleet.network.network import Network, rule_description
-from llm_fleet.network.security_group import let_through
+from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import let_through, rule_description
 from llm_fleet.references import hold
 from llm_fleet.rules.tokens import is_unresolved
 

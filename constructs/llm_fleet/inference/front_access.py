@@ -15,7 +15,7 @@ from constructs import Construct, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import ManagedRuleGroup, front_facts
 from llm_fleet.logs import log_group
-from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import rule_description
 from llm_fleet.rules.inference.front import EVERYBODY
 from llm_fleet.storage.buckets import AccessLogBucket
 

@@ -1,29 +1,24 @@
 """A network that exists already."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import cast
 
 import aws_cdk as cdk
-import jsii
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct, DependencyGroup, IDependable
+from constructs import Construct
 
-from llm_fleet.network.network import AddressBook, zone_construct_id
+from llm_fleet.network.network import AddressBook, Network, zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
-from llm_fleet.network.zones import subnet_of
 from llm_fleet.references import region_of
-from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import check_existing_network
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.references import SecurityGroup, Subnet
 
 
-@jsii.implements(ec2.IConnectable)
-class ExistingNetwork(Construct):
+class ExistingNetwork(Network):
     """A VPC and compute subnets made elsewhere, which must reach S3 and what else nodes need by themselves."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingNetworkSpec) -> None:
@@ -41,7 +36,6 @@ class ExistingNetwork(Construct):
         super().__init__(scope, id)
         self._vpc = _vpc(imported, existing)
         self._compute_subnets = MappingProxyType(_compute_subnets(imported, existing, self._vpc))
-        self._own_group: EfaSecurityGroup | None = None
         if existing.security_group is None:
             self._own_group = EfaSecurityGroup(self, "SecurityGroup", vpc=self._vpc)
         self._security_group = self._own_group or _security_group(imported, existing.security_group)
@@ -57,54 +51,6 @@ class ExistingNetwork(Construct):
         }
         self._cidrs = tuple(existing.vpc_cidrs) or _known_cidrs(self._vpc)
 
-    @property
-    def vpc(self) -> ec2.IVpc:
-        """The VPC; made from ids alone, it has one subnet group, `Compute`."""
-        return self._vpc
-
-    @property
-    def internet(self) -> InternetAccess | None:
-        """Not known."""
-        return None
-
-    @property
-    def availability_zone_ids(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet; the first is the default one."""
-        return tuple(self._compute_subnets)
-
-    @property
-    def compute_subnets(self) -> Mapping[str, ec2.ISubnet]:
-        """The compute subnet of each AZ id."""
-        return self._compute_subnets
-
-    def compute_subnet(self, availability_zone_id: str | None = None) -> ec2.ISubnet:
-        """Return the compute subnet of an AZ, of the first when none is named. Raises `FleetError` (LF206)."""
-        return subnet_of(self._compute_subnets, availability_zone_id, subject=self.node.path)
-
-    @property
-    def security_group(self) -> ec2.ISecurityGroup:
-        """The group that was given, or the one made."""
-        return self._security_group
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """The connections of `security_group`."""
-        return self._security_group.connections
-
-    @property
-    def security_group_rules(self) -> IDependable:
-        """The standing rules of a group made here; nothing to wait for otherwise."""
-        return self._own_group.rules if self._own_group else DependencyGroup()
-
-    @property
-    def connectivity(self) -> IDependable:
-        """Nothing to wait for: the network exists."""
-        return DependencyGroup()
-
-    def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Set addresses aside, where the size of the subnet was told; see `Network`."""
-        return self._book.reserve(claims)
-
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Return the compute subnets of the first two AZs: no others are known. One, where there is only one AZ."""
         return list(self._compute_subnets.values())[:2]
@@ -112,16 +58,6 @@ class ExistingNetwork(Construct):
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
         """Return those that were told; private ones are the compute subnets unless others were."""
         return MappingProxyType(dict(self._load_balancer_subnets[public]))
-
-    @property
-    def cidrs(self) -> tuple[str, ...]:
-        """The blocks that were told, or the one that the CDK knows."""
-        return self._cidrs
-
-    def keep(self) -> None:
-        """Keep the security group if it was made here: a retained file system still uses it. Idempotent."""
-        if self._own_group:
-            self._own_group.keep()
 
 
 def _vpc(scope: Construct, existing: ExistingNetworkSpec) -> ec2.IVpc:

@@ -1,10 +1,9 @@
 """A VPC made for clusters."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 import aws_cdk as cdk
-import jsii
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
@@ -13,9 +12,9 @@ from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.network import AddressBook, InternetExit, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
-from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones, subnet_of
+from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones
 from llm_fleet.references import hold, region_of
-from llm_fleet.rules.addresses import AddressClaim, AddressPlan
+from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import (
     check_load_balancer_room,
@@ -25,13 +24,12 @@ from llm_fleet.rules.network import (
     other_interfaces,
 )
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 
 
-@jsii.implements(ec2.IConnectable)
-class FleetNetwork(Construct):
+class FleetNetwork(Network):
     """A VPC with public and private subnets in its first CIDR block and compute subnets in a second one.
 
     Nodes take an address of their subnet for every network card, 32 on a p5.48xlarge, so compute subnets have a block
@@ -91,7 +89,7 @@ class FleetNetwork(Construct):
         )
         self._vpc, subnets = vpc_of_zones(self, vpc_id=self.cfn_vpc.ref, cidr=spec.cidr, zones=self.zones)
         self._compute_subnets = MappingProxyType(dict(zip(self._zone_ids, subnets, strict=True)))
-        self._security_group = EfaSecurityGroup(
+        self._own_group = self._security_group = EfaSecurityGroup(
             self, "SecurityGroup", vpc=self._vpc, allow_internet=spec.internet != InternetAccess.NONE
         )
         self.flow_logs = FlowLogs(
@@ -118,43 +116,9 @@ class FleetNetwork(Construct):
         return ExistingNetwork(scope, id, existing)
 
     @property
-    def vpc(self) -> ec2.IVpc:
-        """The VPC. Its subnet groups are `Public`, `Private` and `Compute`."""
-        return self._vpc
-
-    @property
     def internet(self) -> InternetAccess | None:
         """Whether its compute subnets have a way to the internet."""
         return self._internet
-
-    @property
-    def availability_zone_ids(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet; the first is the default one."""
-        return self._zone_ids
-
-    @property
-    def compute_subnets(self) -> Mapping[str, ec2.ISubnet]:
-        """The compute subnet of each AZ id."""
-        return self._compute_subnets
-
-    def compute_subnet(self, availability_zone_id: str | None = None) -> ec2.ISubnet:
-        """Return the compute subnet of an AZ, of the first when none is named. Raises `FleetError` (LF206)."""
-        return subnet_of(self._compute_subnets, availability_zone_id, subject=self.node.path)
-
-    @property
-    def security_group(self) -> ec2.ISecurityGroup:
-        """The `EfaSecurityGroup` that clusters and their mounts share."""
-        return self._security_group
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """The connections of `security_group`."""
-        return self._security_group.connections
-
-    @property
-    def security_group_rules(self) -> IDependable:
-        """The standing rules of `security_group`."""
-        return self._security_group.rules
 
     @property
     def connectivity(self) -> IDependable:
@@ -172,10 +136,6 @@ class FleetNetwork(Construct):
     def address_plan(self) -> AddressPlan:
         """What has been set aside of the compute subnets so far."""
         return self._book.plan
-
-    def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
-        """Set addresses aside and return what does not fit; see `Network`."""
-        return self._book.reserve(claims)
 
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
@@ -202,11 +162,6 @@ class FleetNetwork(Construct):
         )
 
     @property
-    def cidrs(self) -> tuple[str, ...]:
-        """The blocks of the VPC."""
-        return self._cidrs
-
-    @property
     def subnet_ids(self) -> tuple[str, ...]:
         """The ids of all its subnets, those for load balancers and databases too, as far as they are made by now."""
         zones = [
@@ -230,7 +185,7 @@ class FleetNetwork(Construct):
         """
         for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
             resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
-        self._security_group.keep()
+        super().keep()
         if self._database_subnets is not None:
             self._database_subnets.keep()
 

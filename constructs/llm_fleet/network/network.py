@@ -1,16 +1,16 @@
 """What every network has, the addresses that are taken in it, and its gateways."""
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct, IDependable, IValidation
+from constructs import Construct, DependencyGroup, IDependable, IValidation
 
+from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses, plan_addresses
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -107,66 +107,80 @@ def zone_construct_id(availability_zone_id: str, index: int) -> str:
     return f"Az{index + 1}" if is_unresolved(availability_zone_id) else availability_zone_id
 
 
-def rule_description(text: str) -> str:
-    """Return `text` as EC2 takes it for the description of a security group or a rule of one.
+@jsii.implements(ec2.IConnectable)
+class Network(Construct):
+    """A VPC with one compute subnet an AZ, and the security group in which clusters and their mounts live.
 
-    Source: botocore's ec2 model, `UserIdGroupPair.Description`; a test compares.
+    `FleetNetwork` makes one, `ExistingNetwork` takes one; each sets the attributes that begin with an underscore.
     """
-    return re.sub(r"[^a-zA-Z0-9 ._\-:/()#,@\[\]+=;{}!$*]", "-", text)[:_DESCRIPTION_LENGTH]
 
-
-_DESCRIPTION_LENGTH = 255
-
-
-class Network(Protocol):
-    """A VPC with one compute subnet an AZ, and the security group in which clusters and their mounts live."""
+    _vpc: ec2.IVpc
+    _compute_subnets: Mapping[str, ec2.ISubnet]
+    _security_group: ec2.ISecurityGroup
+    _own_group: EfaSecurityGroup | None = None
+    """The security group where it was made here."""
+    _cidrs: tuple[str, ...]
+    _book: AddressBook
 
     @property
     def vpc(self) -> ec2.IVpc:
-        """The VPC."""
-        ...
+        """The VPC. One that is made has the subnet groups `Public`, `Private` and `Compute`; of ids, `Compute`."""
+        return self._vpc
 
     @property
     def internet(self) -> InternetAccess | None:
         """Whether its compute subnets have a way to the internet; `None` where nobody told."""
-        ...
+        return None
 
     @property
     def availability_zone_ids(self) -> tuple[str, ...]:
         """AZ ids with a compute subnet, e.g. `("usw2-az4",)`; the first is where things go unless told otherwise."""
-        ...
+        return tuple(self._compute_subnets)
 
     @property
     def compute_subnets(self) -> Mapping[str, ec2.ISubnet]:
         """The compute subnet of each AZ id, in the order of `availability_zone_ids`."""
-        ...
+        return self._compute_subnets
 
     def compute_subnet(self, availability_zone_id: str | None = None) -> ec2.ISubnet:
         """Return the compute subnet of an AZ; of the first when none is named.
 
         Raises `FleetError` (LF206) for an AZ in which the network has no compute subnet.
         """
-        ...
+        zones = ", ".join(self._compute_subnets)
+        zone = availability_zone_id or next(iter(self._compute_subnets))
+        if zone not in self._compute_subnets:
+            problem = Problem(
+                code=Code.ZONE_WITHOUT_SUBNET,
+                path=("availability_zone_id",),
+                message=f"the network has no compute subnet in {zone}",
+                value=zone,
+                allowed=zones,
+                remedy=f"choose one of {zones}, or add {zone} to the network's AZs",
+            )
+            raise_problems([problem], subject=self.node.path)
+        return self._compute_subnets[zone]
 
     @property
     def security_group(self) -> ec2.ISecurityGroup:
         """The group that every cluster and every mounting client of this network shares, with EFA's self-rules."""
-        ...
+        return self._security_group
 
     @property
+    @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
         """The connections of `security_group`."""
-        ...
+        return self._security_group.connections
 
     @property
     def security_group_rules(self) -> IDependable:
-        """The standing rules of `security_group`. A file system must depend on them: FSx tests its port when made."""
-        ...
+        """The standing rules of a group made here. A file system must depend on them: FSx tests its port when made."""
+        return self._own_group.rules if self._own_group else DependencyGroup()
 
     @property
     def connectivity(self) -> IDependable:
         """Routes, NAT and endpoints. A cluster must depend on them: its nodes reach S3 as soon as they boot."""
-        ...
+        return DependencyGroup()
 
     def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
         """Set addresses of the compute subnets aside, and return what does not fit with all that others have set aside.
@@ -175,24 +189,25 @@ class Network(Protocol):
         told, by the network's own validation at synth. Each problem's path begins with `network`. Claims in a subnet
         whose size nobody told (an existing network) always fit.
         """
-        ...
+        return self._book.reserve(claims)
 
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Return subnets in different AZs for databases: two, or fewer where an existing network has no more."""
-        ...
+        raise NotImplementedError
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
         """Return the subnets for load balancers, by AZ id: public ones, or private ones.
 
-        Empty where a network has none, or nobody told of them.
+        Empty where a network has none, or nobody told of them. Raises `FleetError` (LF756) where there is no room.
         """
-        ...
+        raise NotImplementedError
 
     @property
     def cidrs(self) -> tuple[str, ...]:
         """The blocks of the VPC; empty where nobody told."""
-        ...
+        return self._cidrs
 
     def keep(self) -> None:
         """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent."""
-        ...
+        if self._own_group:
+            self._own_group.keep()

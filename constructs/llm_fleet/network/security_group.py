@@ -1,5 +1,6 @@
 """Security groups, and the ports between nodes."""
 
+import re
 from collections.abc import Sequence
 
 import aws_cdk as cdk
@@ -7,11 +8,21 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IConstruct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.network.network import rule_description
 from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+
+
+def rule_description(text: str) -> str:
+    """Return `text` as EC2 takes it for the description of a security group or a rule of one.
+
+    Source: botocore's ec2 model, `UserIdGroupPair.Description`; a test compares.
+    """
+    return re.sub(r"[^a-zA-Z0-9 ._\-:/()#,@\[\]+=;{}!$*]", "-", text)[:_DESCRIPTION_LENGTH]
+
+
+_DESCRIPTION_LENGTH = 255
 
 
 def node_connections(security_groups: Sequence[ec2.ISecurityGroup], *, subject: str, remedy: str) -> ec2.Connections:

@@ -1,6 +1,6 @@
 """Availability Zones: their CIDR blocks, their subnets, and those for databases and load balancers alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aws_cdk as cdk
@@ -212,27 +212,6 @@ def lead_out(
     gateways = [zone.nat_gateway(internet_exit) for zone in zones[: nat_gateways(internet, len(zones))]]
     routes = [zone.route_out(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(zones)]
     return gateways, [internet_exit.route, *routes]
-
-
-def subnet_of(subnets: Mapping[str, ec2.ISubnet], availability_zone_id: str | None, *, subject: str) -> ec2.ISubnet:
-    """Return the subnet in that AZ, or in the first when none is named; raise `FleetError` (LF206) if there is none."""
-    zones = ", ".join(subnets)
-    zone = availability_zone_id or next(iter(subnets))
-    if zone not in subnets:
-        raise_problems(
-            [
-                Problem(
-                    code=Code.ZONE_WITHOUT_SUBNET,
-                    path=("availability_zone_id",),
-                    message=f"the network has no compute subnet in {zone}",
-                    value=zone,
-                    allowed=zones,
-                    remedy=f"choose one of {zones}, or add {zone} to the network's AZs",
-                )
-            ],
-            subject=subject,
-        )
-    return subnets[zone]
 
 
 class DatabaseSubnets(Construct):

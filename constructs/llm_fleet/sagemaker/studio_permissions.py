@@ -21,7 +21,7 @@ from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
-from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import rule_description
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved

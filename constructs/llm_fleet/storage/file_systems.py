@@ -11,8 +11,8 @@ from constructs import Construct, IConstruct, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
-from llm_fleet.network.network import Network, rule_description
-from llm_fleet.network.security_group import takes_rules_outward
+from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import rule_description, takes_rules_outward
 from llm_fleet.references import hold
 from llm_fleet.rules.tokens import is_unresolved
 
