@@ -246,7 +246,8 @@ def _method(member: griffe.Object | griffe.Alias, homes: Mapping[str, str]) -> I
     if not member.is_public or member.docstring is None or member.name.startswith("_"):
         return
     told = " ".join(member.docstring.value.split())
-    if isinstance(member, griffe.Attribute):
+    # What is inherited is an alias of the base's member.
+    if isinstance(member, griffe.Attribute) or (isinstance(member, griffe.Alias) and member.is_attribute):
         if "property" in member.labels:
             yield code(member.name), told
         return
