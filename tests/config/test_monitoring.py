@@ -23,11 +23,32 @@ def load(tmp_path: Path, monitoring: Any, **changes: Any) -> Fleet:
     return load_fleet(path)
 
 
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
+TEAMS = "19%3a0123abcd%40thread.tacv2"
+
+
+def slack(workspace: str, channel: str) -> Any:
+    return {"alarms": {"slack": {"workspace": workspace, "channel": channel}}}
+
+
+def teams(team: str, channel: str) -> Any:
+    return {"alarms": {"teams": {"team": team, "tenant": UUID, "channel": channel}}}
+
+
+def budget(**more: Any) -> Any:
+    return {"budget": {"monthly": "1 USD", **more}}
+
+
 WRONG: list[tuple[Any, str, str, str]] = [
     ({"alarms": {"emails": ["me"]}}, "LF1182", "monitoring.alarms.emails[0]", "write the address alone"),
     ({"alarms": {"topic": "pager"}}, "LF116", "monitoring.alarms.topic", "arn:aws:sns"),
-    ({"alarms": {"slack": {"workspace": "acme", "channel": "C1"}}}, "LF1183", "monitoring.alarms.slack.workspace", ""),
+    (slack("acme", "C1"), "LF1183", "monitoring.alarms.slack.workspace", ""),
     ({"alarms": {"teams": {"team": "a"}}}, "LF111", "monitoring.alarms.teams", "add it"),
+    (slack("T1", "#alarms"), "LF1183", "monitoring.alarms.slack.channel", "not its name"),
+    (teams("x", TEAMS), "LF1183", "monitoring.alarms.teams.team", "groupId"),
+    (teams(UUID, "19:ab@thread"), "LF1183", "monitoring.alarms.teams.channel", "%3a"),
+    ({"alarms": {"thresholds": {"idle": "25 h"}}}, "LF1180", "monitoring.alarms.thresholds.idle", "60 minutes"),
+    ({"alarms": {"thresholds": {"disk_percent": 100}}}, "LF1180", "monitoring.alarms.thresholds.disk_percent", "85"),
     ({"alarms": {"thresholds": {"idle": "2 min"}}}, "LF1180", "monitoring.alarms.thresholds.idle", "60 minutes"),
     ({"alarms": {"thresholds": {"idle": 60}}}, "LF115", "monitoring.alarms.thresholds.idle", "min"),
     ({"alarms": {"thresholds": {"disk_percent": 0}}}, "LF1180", "monitoring.alarms.thresholds.disk_percent", "85"),
@@ -38,10 +59,15 @@ WRONG: list[tuple[Any, str, str, str]] = [
     ({"budget": {"monthly": 100}}, "LF115", "monitoring.budget.monthly", "USD"),
     ({"budget": {"monthly": "100 EUR"}}, "LF115", "monitoring.budget.monthly", "USD"),
     ({"budget": {"monthly": "0 USD"}}, "LF1185", "monitoring.budget.monthly", "above 0"),
-    ({"budget": {"monthly": "1 USD", "at_percent": [80, 80]}}, "LF1186", "monitoring.budget.at_percent", "once"),
-    ({"budget": {"monthly": "1 USD", "tag": "team"}}, "LF1187", "monitoring.budget.tag", "add `team: …`"),
-    ({"budget": {"monthly": "1 USD", "deny": {"roles": ["a:b"]}}}, "LF1188", "monitoring.budget.deny.roles[0]", "name"),
-    ({"budget": {"monthly": "1 USD", "deny": {}}}, "LF1188", "monitoring.budget.deny.roles", "leave `deny` out"),
+    (budget(at_percent=[80, 80]), "LF1186", "monitoring.budget.at_percent", "once"),
+    (budget(at_percent=[]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
+    (budget(at_percent=[1, 2, 3, 4, 5]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
+    (budget(at_percent=[0]), "LF1186", "monitoring.budget.at_percent[0]", "above 0"),
+    (budget(emails=[f"a{n}@b.de" for n in range(11)]), "LF1182", "monitoring.budget.emails", "the topic is told"),
+    (budget(deny={"roles": [f"r{n}" for n in range(101)]}), "LF1188", "monitoring.budget.deny.roles", "start most"),
+    (budget(tag="team"), "LF1187", "monitoring.budget.tag", "add `team: …`"),
+    (budget(deny={"roles": ["a:b"]}), "LF1188", "monitoring.budget.deny.roles[0]", "name"),
+    (budget(deny={}), "LF1188", "monitoring.budget.deny.roles", "leave `deny` out"),
     ({"thresholds": {}}, "LF110", "monitoring.thresholds", "below `alarms`"),
     ("on", "LF113", "monitoring", ""),
 ]
