@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm_fleet.config.schema import fleet_schema
+from llm_fleet.fleet_file.schema import fleet_schema
 from tools.make_docs_markdown import cell
 
 HEAD = """# The fleet file

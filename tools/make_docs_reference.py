@@ -22,7 +22,7 @@ _DESCRIBED = re.compile(r"(?:^|(?<=[.:;)\n]\s)|(?<=\n))((?:`\w+`(?:, | and )?)+)
 _NAME = re.compile(r"\b[A-Z]\w+\b")
 _OF_SPEC = frozenset({"from_shorthand", "shorthand_schemas", "in_python"})
 _SCOPE = "scope"
-_UNREAD = ("cli", "config", "functions", "needs")
+_UNREAD = ("cli", "fleet_file", "functions", "needs")
 _PACKAGES = {
     "accounting": "Accounting",
     "catalog": "Types of instances, versions",

@@ -14,7 +14,7 @@ def synth_example(name: str, folder: Path) -> Path:
     """Write the cloud assembly of example `name` to `folder`, and return it."""
     import aws_cdk as cdk
 
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet_stacks.fleet_stacks import FleetStacks
 
     app = cdk.App(context=cdk_context(), outdir=str(folder))

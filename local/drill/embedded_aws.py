@@ -55,7 +55,7 @@ class EmbeddedAws:
 
     def deploy(self, fleet_file: Path) -> None:
         """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`."""
-        from llm_fleet.config.load import load_fleet  # brings the CDK: only where it is needed
+        from llm_fleet.fleet_file.load import load_fleet  # brings the CDK: only where it is needed
 
         fleet = load_fleet(fleet_file)
         self._aws.region = fleet.region

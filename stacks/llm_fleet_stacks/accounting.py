@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.config.accounting import AccountingConfig
-from llm_fleet.config.parallelcluster import SlurmAccountingConfig
+from llm_fleet.fleet_file.accounting import AccountingConfig
+from llm_fleet.fleet_file.parallelcluster import SlurmAccountingConfig
 from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
 
 if TYPE_CHECKING:

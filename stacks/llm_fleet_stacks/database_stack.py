@@ -6,7 +6,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
-from llm_fleet.config.network import NetworkConfig
+from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet.references import key_of
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec

@@ -3,7 +3,7 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.sagemaker import EndpointConfig
+from llm_fleet.fleet_file.sagemaker import EndpointConfig
 from llm_fleet.sagemaker.endpoint import HuggingFaceEndpoint
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.ground import Ground

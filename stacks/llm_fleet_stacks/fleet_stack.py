@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.choices import Removal
+from llm_fleet.fleet_file.choices import Removal
 
 
 class FleetStack(cdk.Stack):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.check_network import endpoint_features
-from llm_fleet.config.check_stack_names import EXPORT
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.check_network import endpoint_features
+from llm_fleet.fleet_file.check_stack_names import EXPORT
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.ground import Ground
 from llm_fleet_stacks.network_stack import NetworkStack

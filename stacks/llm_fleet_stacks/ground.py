@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.network import NetworkConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.network_stack import network_for
 from llm_fleet_stacks.storage_stack import StorageStack

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.storage import StorageConfig
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.storage import StorageConfig
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.network.network import Network
 from llm_fleet.references import role_of

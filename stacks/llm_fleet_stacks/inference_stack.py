@@ -3,7 +3,7 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.service import ExportConfig, ServiceConfig
+from llm_fleet.fleet_file.service import ExportConfig, ServiceConfig
 from llm_fleet.inference.export import ModelExport
 from llm_fleet.inference.service import InferenceService
 from llm_fleet_stacks.fleet_stack import FleetStack

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.own_step import OwnStepConfig
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.own_step import OwnStepConfig
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import OwnStep
 from llm_fleet.rules.terms import LifecycleHook

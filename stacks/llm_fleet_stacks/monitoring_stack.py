@@ -6,9 +6,9 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.monitoring import MetricsConfig, MonitoringConfig
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.monitoring import MetricsConfig, MonitoringConfig
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
 from llm_fleet.monitoring.grafana import GrafanaWorkspace, PrometheusWorkspace
 from llm_fleet.monitoring.monitored_cluster import MonitoredCluster

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.network import NetworkConfig
+from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.terms import EndpointFeature

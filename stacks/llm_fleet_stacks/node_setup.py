@@ -6,10 +6,10 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet.config.downloads import DownloadsConfig
-from llm_fleet.config.neuron import NeuronConfig
-from llm_fleet.config.node_setup import FleetDirectory
-from llm_fleet.config.s3_mount import S3MountConfig
+from llm_fleet.fleet_file.downloads import DownloadsConfig
+from llm_fleet.fleet_file.neuron import NeuronConfig
+from llm_fleet.fleet_file.node_setup import FleetDirectory
+from llm_fleet.fleet_file.s3_mount import S3MountConfig
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, S3Mount
 from llm_fleet.references import key_of

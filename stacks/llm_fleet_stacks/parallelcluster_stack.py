@@ -6,9 +6,9 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster import ParallelClusterConfig
-from llm_fleet.config.storage import StorageConfig
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.storage import StorageConfig
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts

@@ -9,8 +9,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.storage import FleetLustre, FleetOpenZfs, StorageConfig
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs, StorageConfig
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.network import Network
 from llm_fleet.spec.buckets import BucketSpec

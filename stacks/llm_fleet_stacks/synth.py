@@ -64,7 +64,7 @@ def make(app: "cdk.App", file: str | Path) -> int:
 
     What is wrong with the fleet is printed to standard error, and is 1.
     """
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.rules.problem import FleetError
     from llm_fleet_stacks.fleet_stacks import FleetStacks
 

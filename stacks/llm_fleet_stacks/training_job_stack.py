@@ -7,8 +7,8 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.sagemaker import TrainingJobConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.sagemaker import TrainingJobConfig
 from llm_fleet.sagemaker.training_job import TrainingJob
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet_stacks.fleet_stack import FleetStack

@@ -6,8 +6,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.sagemaker import WatchConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.sagemaker import WatchConfig
 from llm_fleet.sagemaker.watch import FollowedCluster, TrainingWatch
 from llm_fleet.spec.watch import WatchSpec
 from llm_fleet_stacks.fleet_stack import FleetStack

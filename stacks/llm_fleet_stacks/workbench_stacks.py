@@ -3,8 +3,8 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.config.check_sagemaker import ids_on_clusters
-from llm_fleet.config.sagemaker import NotebookConfig, StudioConfig
+from llm_fleet.fleet_file.check_sagemaker import ids_on_clusters
+from llm_fleet.fleet_file.sagemaker import NotebookConfig, StudioConfig
 from llm_fleet.sagemaker.notebook import TrainingNotebook
 from llm_fleet.sagemaker.studio import StudioDomain
 from llm_fleet_stacks.fleet_stack import FleetStack

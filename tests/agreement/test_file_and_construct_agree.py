@@ -32,9 +32,9 @@ from llm_fleet import (
     SlurmConfigStrategy,
     TrainingRuntime,
 )
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.spec.training_runtime import AnyEnvironment
-from tests.config.good_fleet import edited
+from tests.fleet_file.good_fleet import edited
 from tests.made_clusters import hyperpod_cluster
 
 HERE = Path(__file__).parent

@@ -16,8 +16,8 @@ from llm_fleet.spec.jobs import (
     TrainingData,
     TrainingPartition,
 )
-from tests.config import good_job
-from tests.config.good_job import SECRET, with_keys
+from tests.fleet_file import good_job
+from tests.fleet_file.good_job import SECRET, with_keys
 
 PARTITION: dict[str, Any] = {
     "cluster": "ml",

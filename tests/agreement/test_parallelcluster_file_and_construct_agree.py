@@ -38,12 +38,12 @@ from llm_fleet import (
     SharedStorage,
     SlurmSettings,
 )
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from local.parallelcluster.client import Oracle
-from tests.config.good_parallelcluster import edited
+from tests.fleet_file.good_parallelcluster import edited
 from tests.made_clusters import parallel_cluster
 from tools.synth_environment import cdk_context
 

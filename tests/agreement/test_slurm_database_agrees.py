@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet import FleetNetwork, NetworkSpec, SlurmDatabase, SlurmDatabaseSpec
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
 
 FLEET = "fleet: records\nregion: us-west-2\nnetwork: {{az: usw2-az4}}\nstorage: {{slurm_database: {{{}}}}}\n"

@@ -9,7 +9,7 @@ from typing import Any, cast
 import aws_cdk as cdk
 import yaml
 
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.assembly.assembly import Assembly
 from tools.synth_environment import cdk_context

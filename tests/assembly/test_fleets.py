@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.check.network import new_rules
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import EVERY_CHECK
 from tests.assembly.fleets import names, synthesize, text_of

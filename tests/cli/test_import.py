@@ -9,8 +9,8 @@ import pytest
 
 from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
 from llm_fleet.cli.main import main
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import parse_fleet
 
 DATA = Path(__file__).parents[1] / "data"
 LAUNCH_POST = DATA / "launch-post-cluster.json"

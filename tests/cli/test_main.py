@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.main import main
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from tests.terminal import run, run_in_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -259,7 +259,7 @@ def _sleeping_load(folder: Path) -> Path:
     """A `sitecustomize` that makes the loading of fleet files take long."""
     (folder / "sitecustomize.py").write_text(
         "import time\n"
-        "import llm_fleet.config.load as load\n"
+        "import llm_fleet.fleet_file.load as load\n"
         "def slow(path):\n"
         "    print('loading', flush=True)\n"
         "    time.sleep(60)\n"

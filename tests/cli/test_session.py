@@ -10,8 +10,8 @@ import pytest
 from botocore.stub import Stubber
 
 from llm_fleet.cli.session import find_target
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError

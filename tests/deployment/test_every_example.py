@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from local.aws.assembly.manifest import stacks_of
 from local.aws.client import LocalAws
 from tests.deployment.around_examples import AROUND, Around, bring, owned_buckets

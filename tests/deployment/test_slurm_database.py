@@ -8,7 +8,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from local.aws.client import LocalAws
 from local.aws.reachability import Place, Reachability

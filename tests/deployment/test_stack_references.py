@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context

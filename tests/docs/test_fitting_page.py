@@ -152,7 +152,7 @@ def test_the_python_of_the_page_runs():
 
 
 def test_the_yaml_of_the_page_is_a_whole_job():
-    from tests.config.good_job import DATA, problems
+    from tests.fleet_file.good_job import DATA, problems
 
     (text,) = re.findall(r"```yaml\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
     jobs = text.split("jobs:\n")[1]

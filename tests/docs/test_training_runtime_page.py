@@ -18,11 +18,11 @@ from llm_fleet.catalog.training_environments import (
     usual_release,
     usual_stack,
 )
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.shape import kinds_of
 from llm_fleet.spec.training_runtime import AnyEnvironment
-from tests.config.good_fleet import edited
+from tests.fleet_file.good_fleet import edited
 
 PAGE = Path(__file__).parents[2] / "docs/constructs/training-runtime.md"
 

@@ -11,7 +11,7 @@ import pytest
 from llm_fleet.cli import session
 from llm_fleet.cli.main import main
 from llm_fleet.cli.session import Target
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from tests.cli.jobs.conftest import FakeCluster
 from tools.synth_environment import ROOT
 

@@ -21,7 +21,7 @@ from llm_fleet import (
     SidecarImages,
     TgiServer,
 )
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.service import Capacity

@@ -12,7 +12,7 @@ from llm_fleet import InferenceService
 from llm_fleet.catalog.model_server import server_metrics
 from llm_fleet.catalog.neuron import ami_for, host_facts
 from llm_fleet.catalog.service import alarm_facts, collector_facts, front_facts, neuron_health_facts, scaling_facts
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.iam.statements import Place, describe
 from llm_fleet.inference.alarms import alarm_plans
 from llm_fleet.inference.front import LoadBalancerFront

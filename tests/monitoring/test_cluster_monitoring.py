@@ -183,7 +183,7 @@ def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str
     assert raised.value.problems[0].remedy
 
 
-# What the rules find of a fleet file is in tests/config/test_monitoring.py; these are values that only Python can have.
+# What the rules find of a fleet file is in tests/fleet_file/test_monitoring.py; these are values that only Python can have.
 VALUES: list[tuple[Any, dict[str, Any], str, str]] = [
     (MonitoringSpec, {"log_retention_days": "90"}, "LF113", "log_retention_days"),
     (MonitoringSpec, {"budget": 20000}, "LF113", "budget"),
@@ -210,7 +210,7 @@ def test_a_value_of_another_class_is_refused_where_it_is_written(
 
 
 NO_NUMBER = ClusterAlarmThresholds(disk_percent=float("nan"))
-# What is wrong with a description is in tests/config/test_monitoring.py: the construct calls the same rules.
+# What is wrong with a description is in tests/fleet_file/test_monitoring.py: the construct calls the same rules.
 PARTS: list[tuple[dict[str, Any], str, str]] = [
     ({"alarms": ClusterAlarms(emails=["me@example.com", "me@example.com"])}, "LF1182", "alarms.emails[1]"),
     ({"alarms": ClusterAlarms(thresholds=NO_NUMBER)}, "LF1180", "alarms.thresholds.disk_percent"),

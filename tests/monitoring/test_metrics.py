@@ -9,8 +9,8 @@ import pytest
 from aws_cdk.assertions import Match, Template
 
 from llm_fleet.catalog.monitoring import cluster_metrics
-from llm_fleet.config.check_network import endpoint_features
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.check_network import endpoint_features
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.monitoring.grafana import grafana_dashboard
 from llm_fleet.rules.problem import FleetError

@@ -8,7 +8,7 @@ import pytest
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import efa_gbps
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.needs.machines import Machines, MachineService, facts_of_machines, machines_of
 from tools.synth_environment import ROOT
 

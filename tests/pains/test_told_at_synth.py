@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.problem import FleetError
 from tests.pains.told import told
 

@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_iam as iam
 
 from llm_fleet import ParallelCluster, ParallelClusterSpec
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.parallelcluster.provider import provider_permissions
 
 PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "parallelcluster.md"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, ParallelClusterVersion, oses, versions
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.parallelcluster.render_configuration import render_storage
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_section
@@ -16,7 +16,7 @@ from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.parallelcluster_storage import STORAGE_ARGUMENTS, SharedStorage
-from tests.config.good_parallelcluster import edited
+from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
 
 

@@ -11,7 +11,7 @@ from llm_fleet.rules.sagemaker.training_job import check_training_job_place
 from llm_fleet.spec.training_job import Spot, WarmPool
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric
-from tests.config import good_training_job as in_file
+from tests.fleet_file import good_training_job as in_file
 from tests.sagemaker import training_jobs as in_python
 from tests.sagemaker.bad_training_jobs import BAD, LONG
 

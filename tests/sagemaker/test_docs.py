@@ -23,12 +23,12 @@ from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.catalog.training_job import launchers, smp_versions, training_image_families, training_job_limit
 from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker import TrainingJobConfig
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.fleet_file.sagemaker import TrainingJobConfig
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
 from llm_fleet.spec.watch import WatchCondition, WatchSpec
-from tests.config.good_training_job import source_folder
+from tests.fleet_file.good_training_job import source_folder
 from tests.sagemaker.watches import Watched
 from tools.synth_environment import ROOT
 

@@ -17,7 +17,7 @@ from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.training_job import Spot, WarmPool
 from llm_fleet.spec.training_job_code import Distribution, TrainingImage, TrainingImageKind
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric, JobOutput, Tracking
-from tests.config.good_training_job import source_folder
+from tests.fleet_file.good_training_job import source_folder
 from tests.sagemaker.training_jobs import PLACE, spec
 
 MODEL: Any = get_session().get_service_model("sagemaker")

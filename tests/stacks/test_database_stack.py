@@ -7,7 +7,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.clean import nag_findings
 

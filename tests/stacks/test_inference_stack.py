@@ -7,9 +7,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet.config.load import load_fleet, parse_fleet
+from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from tests.config.good_service import edited
+from tests.fleet_file.good_service import edited
 from tools.synth_environment import ROOT, cdk_context
 
 SERVERS = ROOT / "tests/data/good/inference-servers.yaml"

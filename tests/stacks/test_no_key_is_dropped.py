@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from llm_fleet.catalog.model_server import server_settings
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer, ServerKind
 from llm_fleet.spec.shape import model_at
@@ -42,7 +42,7 @@ def text(*patterns: str) -> str:
 STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
 FOLDERS = ("", "sagemaker/", "services/")
-MODELS = text(*(f"constructs/llm_fleet/config/{folder}*.py" for folder in FOLDERS))
+MODELS = text(*(f"constructs/llm_fleet/fleet_file/{folder}*.py" for folder in FOLDERS))
 # Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
 JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "config/jobs", "rules/training")))
 # Of the shape that services have, too: how a served model's weights are stored, which no training asks.
@@ -64,9 +64,9 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/notifications/*.py",
     "constructs/llm_fleet/rules/inference/*.py",
     "constructs/llm_fleet/rules/training/run_*.py",
-    "constructs/llm_fleet/config/*service.py",
-    "constructs/llm_fleet/config/*sagemaker.py",
-    "constructs/llm_fleet/config/check_training_jobs.py",
+    "constructs/llm_fleet/fleet_file/*service.py",
+    "constructs/llm_fleet/fleet_file/*sagemaker.py",
+    "constructs/llm_fleet/fleet_file/check_training_jobs.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
     "constructs/llm_fleet/rules/sagemaker/endpoint_choice.py",
@@ -74,7 +74,7 @@ CONSTRUCTS = STACKS + text(
 )
 
 
-OF_JOBS = ("llm_fleet.config.jobs.", "llm_fleet.jobs.", "llm_fleet.spec.jobs")
+OF_JOBS = ("llm_fleet.fleet_file.jobs.", "llm_fleet.jobs.", "llm_fleet.spec.jobs")
 
 
 def is_of_jobs(model: type[FleetModel]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet import LustreSpec
 from llm_fleet.accounting.slurm_database import SlurmDatabase
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.buckets import BucketSpec

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet_stacks import fleet_stacks
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 

@@ -12,11 +12,11 @@ from moto import mock_aws
 from rich.console import Console
 
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.load import load_fleet, parse_fleet
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
 from llm_fleet.rules.inference.model import asked_of_model
-from tests.config.good_service import MODEL, edited
+from tests.fleet_file.good_service import MODEL, edited
 from tools.demo.what_the_user_brings import WhatTheUserBrings, files_of
 from tools.synth_environment import ROOT
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.problem import FleetError
 from local.aws.client import LocalAws
 from tools.demo import embedded_aws

@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.service import ServiceConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.service import ServiceConfig
 from llm_fleet.rules.inference.model import asked_of_model, bucket_and_prefix
 from llm_fleet.spec.served_model import ModelSource
 

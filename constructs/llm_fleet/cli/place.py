@@ -13,7 +13,7 @@ from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.values import did_you_mean
 
 if TYPE_CHECKING:
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 class Kind(StrEnum):
@@ -89,7 +89,7 @@ def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":
     file: Path | None = arguments.file
     if file is None and not _DEFAULT_FILE.is_file():
         return None
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
 
     try:
         return load_fleet(file or _DEFAULT_FILE)

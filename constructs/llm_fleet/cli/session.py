@@ -30,8 +30,8 @@ from llm_fleet.cli.aws.clients import told_of_aws
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SLURM_SCRIPT, SlurmView, read_slurm
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.terms import NodeType

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from llm_fleet.catalog.job_settings import job_stages, shared_settings
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.jobs.check_jobs import served
-from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.jobs.partitions import find_partition
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.jobs.check_jobs import served
+from llm_fleet.fleet_file.jobs.job import JobConfig
+from llm_fleet.fleet_file.jobs.partitions import find_partition
 from llm_fleet.jobs.batch_file import RUN, BatchFile, template
 from llm_fleet.jobs.check_batch_file import check_directive, unknown_setting
 from llm_fleet.jobs.settings import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.limit import Steps
 from llm_fleet.catalog.lustre import lustre_need_facts
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.spec.lustre import LustreSpec
 
 _MB = 1000**2

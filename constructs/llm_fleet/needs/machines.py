@@ -8,12 +8,12 @@ from typing import Literal
 from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.config.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
-from llm_fleet.config.check_sagemaker import zones_of_studio
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster import ParallelClusterConfig
-from llm_fleet.config.placed_cluster import placed_cluster
-from llm_fleet.config.sagemaker import EndpointConfig, TrainingJobConfig
+from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
+from llm_fleet.fleet_file.check_sagemaker import zones_of_studio
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.placed_cluster import placed_cluster
+from llm_fleet.fleet_file.sagemaker import EndpointConfig, TrainingJobConfig
 from llm_fleet.rules.terms import CapacityType
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup

@@ -39,7 +39,7 @@ A class can have `switch = True` (`spot: true` stands for the mapping with its d
 keys that people bring from elsewhere), and its own `from_shorthand` where one value stands for several keys.
 
 What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
-object. The fleet file's own subclass adds those keys, and resolves them (`config/sagemaker.py`).
+object. The fleet file's own subclass adds those keys, and resolves them (`fleet_file/sagemaker.py`).
 
 A feature that still has a fleet-file model, protocols, value classes and a translator gets its `Spec` in this order:
 
@@ -47,7 +47,7 @@ A feature that still has a fleet-file model, protocols, value classes and a tran
    from the models. `Within` for what a rule only compares with two bounds.
 2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
 3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
-4. `config`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
+4. `fleet_file`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
    `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
    named, `from_shorthand` of the first reads it.
 5. The stack hands the `Spec` over. The translator goes.
@@ -201,7 +201,7 @@ class Spec(FleetModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Leave out what a fleet file does not have; `config.schema` puts the shorthand where it may stand."""
+        """Leave out what a fleet file does not have; `fleet_file.schema` puts the shorthand where it may stand."""
         reference = handler(schema)
         node = handler.resolve_ref_schema(reference)
         node["properties"] = {key: each for key, each in node["properties"].items() if not key.startswith(_HIDDEN)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.jobs.render_run import training_runs
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.spec.jobs import Backend

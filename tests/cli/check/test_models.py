@@ -13,7 +13,7 @@ from llm_fleet.cli.check import models
 from llm_fleet.cli.check.images import features_of, running_images
 from llm_fleet.cli.check.models import hub_status
 from llm_fleet.cli.check.question import Account, Answer
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
 from tests.pains.told import told

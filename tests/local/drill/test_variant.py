@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.load import load_fleet
 from local.drill.session import FLEET
 from local.drill.variant import write_variant
 

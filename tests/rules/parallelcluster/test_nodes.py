@@ -6,8 +6,8 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
-from llm_fleet.config.check_parallelcluster import placed_parallelcluster
-from llm_fleet.config.load import parse_fleet
+from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster
+from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.instance_types import check_architecture
@@ -23,7 +23,7 @@ from llm_fleet.rules.parallelcluster.nodes import (
 from llm_fleet.rules.terms import CapacityType
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
-from tests.config.good_parallelcluster import edited
+from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import RESERVATION, cluster
 from tests.rules.parallelcluster.shapes import OTHER_SUBNET, SUBNET, Partition, Resource, changed, with_resource
 

@@ -28,7 +28,7 @@ from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 _PACKAGES = ("llm-fleet", "boto3", "botocore", "aws-cdk-lib", "pydantic", "rich")

@@ -12,8 +12,8 @@ from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import machines_of
 from llm_fleet.rules.account.images import ExistingImage, check_image, check_image_age, check_image_release
 from llm_fleet.rules.command_codes import CommandCode

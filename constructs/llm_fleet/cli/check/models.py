@@ -10,8 +10,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.service import ServedModelConfig, ServiceConfig
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.account.certificate import check_certificate
 from llm_fleet.rules.account.images import CONFIG, check_hub_model, check_model_in_bucket, check_token_secret
 from llm_fleet.rules.command_codes import CommandCode

@@ -11,8 +11,8 @@ from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
-from llm_fleet.config.check_network import address_plan, endpoint_features
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.check_network import address_plan, endpoint_features
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import machines_of
 from llm_fleet.rules.account.subnets import (
     ExistingSubnet,

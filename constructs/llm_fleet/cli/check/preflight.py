@@ -9,7 +9,7 @@ from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import Topic, capacity, images, models, network, quotas, storage
 from llm_fleet.cli.check.question import Account, Outcome, Question, Verdict
 from llm_fleet.cli.terminal.screen import Step
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.command_codes import CommandCode
 
 T = TypeVar("T")

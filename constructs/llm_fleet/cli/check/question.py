@@ -12,7 +12,7 @@ from typing import Any
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.check import Topic
 from llm_fleet.cli.place import places_in
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 

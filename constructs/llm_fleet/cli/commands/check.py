@@ -37,7 +37,7 @@ def check(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.check.question import Account
     from llm_fleet.cli.check.report import as_data, as_text, exit_code
     from llm_fleet.cli.terminal.screen import Screen, print_json, progress
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.rules.problem import raise_problems
     from llm_fleet.rules.regions import check_region
 

@@ -13,7 +13,7 @@ from llm_fleet.cli.failures import ExitCode
 def validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
     from llm_fleet.cli.terminal.screen import counted
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
 
     path = Path(arguments.file)
     fleet = load_fleet(path)
@@ -42,7 +42,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON Schema of the fleet file."""
-    from llm_fleet.config.schema import schema_text
+    from llm_fleet.fleet_file.schema import schema_text
 
     print(schema_text(), end="")
     return 0

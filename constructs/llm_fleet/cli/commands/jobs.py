@@ -16,7 +16,7 @@ from llm_fleet.rules.codes import Code
 if TYPE_CHECKING:
     from llm_fleet.cli.jobs.submission import Submitted
     from llm_fleet.cli.session import Session
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
     from llm_fleet.jobs.training_run import TrainingRun
 
 
@@ -103,7 +103,7 @@ def _which_run(deed: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
     from llm_fleet.cli.jobs.job_folder import run_of
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.jobs.render_run import training_runs
 
     fleet = load_fleet(arguments.fleet)
@@ -255,7 +255,7 @@ def _of_run(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Mappi
 
 
 def _runs(fleet: Path) -> "Mapping[str, TrainingRun]":
-    from llm_fleet.config.load import load_fleet
+    from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.jobs.render_run import training_runs
 
     return training_runs(load_fleet(fleet))

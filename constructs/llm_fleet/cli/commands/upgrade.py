@@ -8,7 +8,7 @@ from llm_fleet.cli.place import add_place, fleet_of, place_of
 
 if TYPE_CHECKING:
     from llm_fleet.cli.upgrade.upgrade_plan import UpgradePlan
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 def add_to(verbs: Verbs) -> None:

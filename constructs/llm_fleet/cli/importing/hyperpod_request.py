@@ -18,9 +18,9 @@ from llm_fleet.cli.importing.hyperpod_group import (
     unmounted,
 )
 from llm_fleet.cli.importing.notes import Notes
-from llm_fleet.config.check_names import fleet_name_of
-from llm_fleet.config.located import locate
-from llm_fleet.config.read import read_text
+from llm_fleet.fleet_file.check_names import fleet_name_of
+from llm_fleet.fleet_file.located import locate
+from llm_fleet.fleet_file.read import read_text
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, Problem
 

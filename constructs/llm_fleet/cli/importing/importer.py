@@ -11,8 +11,8 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.importing.hyperpod_request import Asked, Translation, read_request, translate
 from llm_fleet.cli.importing.notes import Note, NoteKind, Notes
 from llm_fleet.cli.importing.parallelcluster_file import read_parallelcluster, translate_parallelcluster
-from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.yaml_scalars import plain_scalar
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.fleet_file.yaml_scalars import plain_scalar
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.values import nearest

@@ -14,10 +14,10 @@ from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.cli.importing.parallelcluster_queues import accounting, head_node, login_pool, queue, slurm
 from llm_fleet.cli.importing.parallelcluster_storage import Buckets, shared_storage
 from llm_fleet.cli.importing.parallelcluster_values import Section, amount, number, tags, told, truth, unless
-from llm_fleet.config.check_names import fleet_name_of
-from llm_fleet.config.parallelcluster import is_parallelcluster
-from llm_fleet.config.parse import parse
-from llm_fleet.config.read import read_text
+from llm_fleet.fleet_file.check_names import fleet_name_of
+from llm_fleet.fleet_file.parallelcluster import is_parallelcluster
+from llm_fleet.fleet_file.parse import parse
+from llm_fleet.fleet_file.read import read_text
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place as Where
 from llm_fleet.rules.problem import FleetError, Problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from llm_fleet.cli.importing.parallelcluster_values import Section, amount, number, told, truth, unless
-from llm_fleet.config.check_parallelcluster import FSX
+from llm_fleet.fleet_file.check_parallelcluster import FSX
 
 
 class Buckets:

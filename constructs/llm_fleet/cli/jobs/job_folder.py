@@ -9,7 +9,7 @@ from pathlib import Path
 from llm_fleet.catalog.job_settings import job_stages, shared_settings
 from llm_fleet.cli.atomic_write import write_file
 from llm_fleet.cli.failures import refuse
-from llm_fleet.config.node_setup import NodeSetupModel
+from llm_fleet.fleet_file.node_setup import NodeSetupModel
 from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile
 from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
 from llm_fleet.jobs.training_run import TrainingRun

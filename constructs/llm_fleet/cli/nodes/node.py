@@ -13,7 +13,7 @@ from llm_fleet.catalog.aws_api import ApiRate
 
 if TYPE_CHECKING:
     from llm_fleet.cli.place import Place
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 _PART = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")

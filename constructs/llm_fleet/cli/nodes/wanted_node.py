@@ -14,7 +14,7 @@ from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.values import nearest
 
 if TYPE_CHECKING:
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 _FIRST = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.TASK, NodeRole.HOST)

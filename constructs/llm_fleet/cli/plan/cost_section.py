@@ -8,7 +8,7 @@ from llm_fleet.catalog.prices import hours_of_a_month
 from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.terminal.screen import Tone, Toned
 from llm_fleet.cli.terminal.table import Cell, Column, Table
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost
 from llm_fleet.needs.lustre import CheckpointNeed, LustreSupply, lustre_supply
 from llm_fleet.needs.machines import MachineService, machines_of

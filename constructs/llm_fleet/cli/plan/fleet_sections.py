@@ -10,8 +10,8 @@ from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.stack_templates import StackTemplate
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
 from llm_fleet.cli.terminal.table import Cell, Column, Table
-from llm_fleet.config.check_network import address_plan
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.check_network import address_plan
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import MachineFacts, Machines, facts_of_machines, machines_of
 from llm_fleet.rules.addresses import AddressPlan, ZonePlan
 

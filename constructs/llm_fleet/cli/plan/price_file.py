@@ -15,7 +15,7 @@ from llm_fleet.cli.atomic_write import write_file
 from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
 from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.terminal.screen import progress
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import CostLine, cost_of
 from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.problem import FleetError

@@ -22,8 +22,8 @@ from llm_fleet.cli.plan.stack_templates import (
     without_flags,
 )
 from llm_fleet.cli.terminal.screen import Screen, print_json
-from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.load import load_fleet
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of
 from llm_fleet.rules.command_codes import PlanCode
 

@@ -19,8 +19,8 @@ from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
-    from llm_fleet.config.cluster import HyperPodConfig
-    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.fleet_file.cluster import HyperPodConfig
+    from llm_fleet.fleet_file.fleet import Fleet
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 
 

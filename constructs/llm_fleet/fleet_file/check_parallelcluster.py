@@ -1,0 +1,253 @@
+"""The ParallelClusters of a fleet file, judged by the rules that judge the construct."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from llm_fleet.fleet_file.check_bucket_names import check_bucket_names
+from llm_fleet.fleet_file.check_node_setup import check_node_setup
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.node_setup import NodeOfGroup
+from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
+from llm_fleet.rules.parallelcluster.node_network import check_place
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
+from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.regions import check_az_id
+from llm_fleet.rules.terms import NodeType, ParallelClusterHook, StorageKind
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
+
+_MODELS: tuple[type[FleetModel], ...] = (
+    Queue,
+    ComputeResource,
+    HeadNode,
+    LoginPool,
+    SlurmSettings,
+    ParallelClusterConfig,
+)
+
+
+def in_words(problem: Problem) -> Problem:
+    """Return `problem` with the file's keys for attributes in what is allowed and in the remedy."""
+    return replace(problem, allowed=_translated(problem.allowed), remedy=_translated(problem.remedy))
+
+
+def _translated(text: str) -> str:
+    return _ATTRIBUTE.sub(lambda found: _KEYS[found[0]], text)
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    """Attributes whose keys are other words; only what no sentence has by chance."""
+    for model in _MODELS:
+        for attribute in (*model.model_fields, *model.written_as):
+            if "_" in attribute and model.key_of(attribute) != attribute:
+                yield attribute, model.key_of(attribute)
+    for capacity in Capacity:
+        yield capacity.type.value, capacity.value
+
+
+_KEYS = dict(_keys())
+_ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
+
+
+FSX, HOME = "fsx", "home"
+"""Names of the fleet's file systems in its clusters."""
+
+_MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
+"""For ids that only the deployment knows."""
+
+
+def placed_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> PlacedParallelCluster:
+    """Return the cluster of `config` as its rules read it: queues in the AZs that they stand in, with all storage."""
+    zone = zone_of_parallelcluster(fleet, config)
+    return config.narrowed(
+        PlacedParallelCluster,
+        region=fleet.region,
+        queues=tuple(_placed(queue, zone) for queue in config.queues),
+        shared_storage=(*_of_fleet(fleet), *config.shared_storage),
+    )
+
+
+def zone_of_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> str | None:
+    """Return the AZ of the cluster: as written, else that of the fleet's file system, else the network's first."""
+    return config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone
+
+
+def _placed(queue: Queue, zone: str | None) -> Queue:
+    if queue.subnets:
+        return queue
+    return queue.model_copy(update={"availability_zone_id": queue.availability_zone_id or zone})
+
+
+def _of_fleet(fleet: Fleet) -> Iterator[SharedStorage]:
+    """Yield the fleet's own; those that it makes get their ids later, and an example stands for them here."""
+    fsx, home = fleet.storage.fsx, fleet.storage.home
+    if fsx is not None:
+        file_system = fsx.existing.file_system_id if fsx.existing else _MADE_FSX
+        yield _handed_over(FSX, StorageKind.FSX_LUSTRE, fsx.mount_path, file_system)
+    if home is not None:
+        volume = (home.existing.volume_id if home.existing else None) or _MADE_VOLUME
+        yield _handed_over(HOME, StorageKind.FSX_OPEN_ZFS, home.mount_path, volume)
+        for place, (name, each) in enumerate(home.volumes.items(), start=1):
+            volume = _MADE_VOLUME[: -len(str(place))] + str(place)
+            yield _handed_over(name, StorageKind.FSX_OPEN_ZFS, each.mount_path, volume)
+
+
+def _handed_over(name: str, kind: StorageKind, mount_dir: str, existing_id: str) -> SharedStorage:
+    # Made without a check: the mount path may be a wrong value, which is reported where it is written.
+    return SharedStorage.model_construct(name=name, kind=kind, mount_dir=mount_dir, existing_id=existing_id)
+
+
+_OF_FLEET = {"mount_dir": "mount_path"}
+"""What the rules ask of a shared storage, by what the fleet's own file systems call it."""
+
+
+def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collection[str] = ()) -> Problem:
+    """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's.
+
+    `volumes`: names of the volumes of the fleet's `home`.
+    """
+    problem = in_words(problem)
+    first, *rest = problem.path or ("",)
+    if first == "region":
+        return problem
+    if first == "shared_storage" and rest and rest[0] not in [storage.name for storage in cluster.shared_storage]:
+        inner = [_OF_FLEET[str(part)] for part in rest[1:2] if part in _OF_FLEET]
+        if rest[0] in (FSX, HOME):
+            return replace(problem, path=("storage", rest[0], *inner))
+        if rest[0] in volumes:
+            return replace(problem, path=("storage", HOME, "volumes", rest[0], *inner))
+    if first == "queues" and len(rest) > 1:
+        problem = replace(problem, path=("queues", rest[0], *_in_queue(rest[1:], cluster, str(rest[0]))))
+    if first == "cluster_name" and "cluster_name" not in cluster.model_fields_set:
+        problem = replace(problem, path=("name",))
+    return problem.under("clusters", cluster.name)
+
+
+def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -> list[PathPart]:
+    """Return the path below a queue: one that says `type` itself has its compute resource's attributes."""
+    queue = cluster.queue_of.get(name)
+    if queue is None or path[0] != "compute_resources":
+        return path
+    inner: list[PathPart] = path[2:]
+    resource = next((each for each in queue.compute_resources if path[1:2] == [each.name]), None)
+    if resource is not None and inner[:1] == ["instance_types"]:
+        inner = ["instance_types", *inner[1:]] if resource.instance_types else ["instance_type"]
+    return [*path[:2], *inner] if queue.resources else inner
+
+
+HEAD_NODE = "HeadNode"
+"""The head node's group among those that nodes are told by; a login pool's is `LoginNodes-` and its name."""
+
+
+def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the ParallelClusters of `fleet`, by attribute names."""
+    for name, cluster in fleet.parallelclusters.items():
+        placed = placed_parallelcluster(fleet, cluster)
+        volumes = fleet.storage.home.volumes if fleet.storage.home else ()
+        yield from (in_file(problem, cluster, volumes) for problem in check_parallelcluster(placed))
+        yield from _check_place(fleet)
+        yield from _check_volume_of_home(fleet)
+        yield from (problem.under("clusters", name) for problem in _check_own(fleet, cluster, placed))
+
+
+def _check_place(fleet: Fleet) -> list[Problem]:
+    return check_place(has_network=fleet.network is not None, internet=fleet.way_out)
+
+
+def _check_own(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:
+    """Return what is wrong with the keys that only a fleet file has."""
+    yield from _check_zones(config, fleet.region)
+    yield from check_iam_prefix(config.iam_resource_prefix, "iam_resource_prefix")
+    for queue in config.queues:
+        yield from (problem.under("queues", queue.name) for problem in _check_written_once(queue))
+    yield from check_bucket_names(config, fleet)
+    yield from check_node_setup(
+        config,
+        config.steps,
+        group_names=[group for group, _, _ in _nodes(config)],
+        instance_types=_instance_types(config),
+        mount_paths=[storage.mount_dir for storage in placed.shared_storage],
+        nodes=_nodes(config),
+    )
+
+
+def _check_zones(config: ParallelClusterConfig, region: str) -> Iterator[Problem]:
+    if config.availability_zone_id is not None:
+        yield from check_az_id(region, config.availability_zone_id)
+    for queue in config.queues:
+        if queue.availability_zone_id is not None:
+            found = check_az_id(region, queue.availability_zone_id)
+            yield from (problem.under("queues", queue.name) for problem in found)
+
+
+def _check_written_once(queue: Queue) -> Iterator[Problem]:
+    """What is of one kind of instances is said by the queue, or by each of its resources; and types in one way."""
+    if not queue.resources:
+        yield from _check_types_once(queue)
+        return
+    for resource in queue.resources:
+        yield from (problem.under("resources", resource.name) for problem in _check_types_once(resource))
+    for attribute in OF_ITS_RESOURCE:
+        if attribute in queue.model_fields_set:
+            yield Problem(
+                code=Code.CONTRADICTION,
+                message="this is of one kind of instances, and `resources` names several",
+                remedy="write it below each of `resources` that it is of, or remove `resources`",
+                path=(attribute,),
+                value=getattr(queue, attribute),
+            )
+
+
+def _check_types_once(instances: Instances) -> Iterator[Problem]:
+    if instances.instance_type is not None and instances.instance_types:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`type` says one instance type, and `types` several",
+            remedy="write all of them under `types`, or remove `types`",
+            path=("instance_types",),
+            value=list(instances.instance_types),
+        )
+
+
+def _check_volume_of_home(fleet: Fleet) -> Iterator[Problem]:
+    home = fleet.storage.home
+    if home is not None and home.existing is not None and home.existing.volume_id is None:
+        yield Problem(
+            code=Code.PC_OPEN_ZFS_VOLUME,
+            message="ParallelCluster mounts an OpenZFS file system by a volume, and nobody told which",
+            remedy="add `volume: fsvol-…`; `aws fsx describe-volumes` tells the id of the root volume",
+            path=("storage", "home", "existing", "volume_id"),
+        )
+
+
+def _nodes(config: ParallelClusterConfig) -> list[NodeOfGroup]:
+    hook = ParallelClusterHook.ON_NODE_CONFIGURED.value
+    return [
+        (HEAD_NODE, NodeType.CONTROLLER, hook),
+        *((queue.name, NodeType.COMPUTE, hook) for queue in config.queues),
+        *((f"LoginNodes-{pool.name}", NodeType.LOGIN, hook) for pool in config.login_pools),
+    ]
+
+
+def _instance_types(config: ParallelClusterConfig) -> list[str]:
+    resources = (resource for queue in config.queues for resource in queue.compute_resources)
+    pools = (pool.instance_type for pool in config.login_pools)
+    return [config.head_node.instance_type, *(name for each in resources for name in each.types), *pools]
+
+
+def check_deployed(cluster: ParallelClusterConfig) -> Sequence[Problem]:
+    """Return why the file under `deployed` tells nothing of the cluster; that it is not in it yet is no mistake."""
+    if cluster.deployed_path is None:
+        return ()
+    try:
+        DeployedConfiguration.if_deployed(cluster.deployed_path, cluster=cluster.cluster_name)
+    except FleetError as error:
+        return [replace(problem, path=("deployed",), value=cluster.deployed) for problem in error.problems]
+    return ()

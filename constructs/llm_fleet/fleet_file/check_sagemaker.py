@@ -1,0 +1,261 @@
+"""The notebooks, Studio and endpoints of a fleet file, judged by the rules that judge the constructs."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from llm_fleet.fleet_file.check_bucket_names import check_own_bucket
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import network_of_services
+from llm_fleet.fleet_file.sagemaker import EndpointConfig, FleetEndpointModel, IdsOnClusters, NotebookConfig, StudioConfig
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import SageMakerCode
+from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.endpoint import check_endpoint
+from llm_fleet.rules.sagemaker.endpoint_model import PLACES, check_one_place
+from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reached_names, is_code_commit
+from llm_fleet.rules.sagemaker.studio import check_same_ids, check_studio_place, studio_zones
+from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
+from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.values import did_you_mean
+
+
+def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
+    """Return each of `keys` that is none of `storage.buckets`, or that comes twice, below `bucket_keys`."""
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            yield Problem(
+                code=Code.CONTRADICTION,
+                message="this bucket is named already",
+                remedy="remove it here",
+                path=("bucket_keys", index),
+                value=key,
+            )
+        elif key not in known:
+            yield Problem(
+                code=Code.UNKNOWN_REFERENCE,
+                message="the fleet has no bucket of this name",
+                remedy=did_you_mean(key, known, otherwise=f"write `buckets: {{{key}: {{}}}}` below `storage`"),
+                path=("bucket_keys", index),
+                value=key,
+                allowed=", ".join(sorted(known)),
+            )
+
+
+_OF_NOTEBOOKS = (
+    ("internet=True when that is meant", "write `internet: true` when that is meant"),
+    ("give it the network, where it has no public address", "write a `network`, where it has no public address"),
+    ("or None for an instance that is never stopped", "or `never`"),
+)
+"""What a stack of one's own would write, and what a fleet file says in its place."""
+_GIT_ENDPOINT = "git-codecommit"
+
+
+def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the notebooks of `fleet`, by attribute names."""
+    has_network, internet = fleet.network is not None, fleet.way_out
+    for name, notebook in fleet.notebooks.items():
+        judged = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
+        found = [
+            *map(_notebook_in_file, judged),
+            *check_bucket_keys(notebook.bucket_keys, known=fleet.storage.buckets),
+            *_check_code_commit(notebook, fleet),
+            *check_reached_names(notebook.clusters, known=fleet.clusters),
+            *check_tags(notebook.tags),
+        ]
+        yield from (problem.under("notebooks", name) for problem in found)
+
+
+def _notebook_in_file(problem: Problem) -> Problem:
+    remedy = problem.remedy
+    for ours, theirs in _OF_NOTEBOOKS:
+        remedy = remedy.replace(ours, theirs)
+    path = () if problem.path == ("name",) else problem.path
+    return replace(problem, remedy=remedy, path=path)
+
+
+def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
+    """A closed network reaches CodeCommit by an endpoint that is there for nothing else."""
+    network = fleet.network
+    closed = fleet.way_out is InternetAccess.NONE
+    if network is None or not closed or _GIT_ENDPOINT in network.endpoints:
+        return
+    for index, repository in enumerate(notebook.repositories):
+        if is_code_commit(repository.url):
+            yield Problem(
+                code=SageMakerCode.NOTEBOOK_REPOSITORY,
+                message="the network is closed, and has no endpoint of CodeCommit's repositories",
+                remedy=f"write `endpoints: [{_GIT_ENDPOINT}]` below `network`",
+                path=("repositories", index, "url"),
+                value=repository.url,
+            )
+            return
+
+
+_STUDIO_KEYS = {"lustre": "mount_fsx"}
+"""By what the construct calls it, the attribute of the file."""
+_OF_STUDIO = (
+    ("give it a network", "write a `network` in place of `none`"),
+    ("or leave the file system out", "or write `fsx: false`"),
+    ("leave internet out", "leave `internet` out"),
+)
+"""What a stack of one's own would do, and what a fleet file says in its place."""
+
+
+def check_studio(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with Studio of `fleet`, by attribute names."""
+    config = fleet.studio
+    if config is None:
+        return
+    ids = ids_on_clusters(fleet, config)
+    studio, network = config.in_fleet(fleet.name, ids), fleet.network
+    found = [
+        *check_domain(studio),
+        *check_studio_place(
+            studio,
+            has_network=network is not None,
+            network_internet=fleet.way_out,
+            zones=network.zones if network is not None else (),
+            mounts_lustre=_mounts_lustre(fleet, config),
+            lustre_zone=_lustre_zone(fleet, config),
+        ),
+        *(problem.under("users") for problem in check_same_ids(studio.users, ids)),
+        *check_reached_names(config.clusters, known=fleet.clusters),
+        *check_bucket_keys(config.bucket_keys, known=fleet.storage.buckets),
+        *_check_directory(config, mounts_lustre=_mounts_lustre(fleet, config)),
+        *check_tags(config.tags),
+    ]
+    yield from (_studio_in_file(problem).under("studio") for problem in found)
+
+
+def zones_of_studio(fleet: Fleet, config: StudioConfig) -> tuple[str, ...]:
+    """Return the AZ ids of the domain's subnets."""
+    zones = fleet.network.zones if fleet.network is not None else ()
+    return studio_zones(zones, _lustre_zone(fleet, config))
+
+
+def ids_on_clusters(fleet: Fleet, config: StudioConfig) -> IdsOnClusters:
+    """Return the ids of people on the clusters that are reached, by cluster and name."""
+    reached = {name: fleet.clusters[name] for name in config.clusters if name in fleet.clusters}
+    return {
+        name: {who.name: (who.uid, who.uid if who.gid is None else who.gid) for who in cluster.people.values()}
+        for name, cluster in reached.items()
+    }
+
+
+def _mounts_lustre(fleet: Fleet, config: StudioConfig) -> bool:
+    """Return whether there is a file system, and it is wanted."""
+    return config.mount_fsx and fleet.storage.fsx is not None
+
+
+def _lustre_zone(fleet: Fleet, config: StudioConfig) -> str | None:
+    """Return where the file system stands; `None` where there is none, or the file does not say."""
+    return fleet.zone_of_fsx if _mounts_lustre(fleet, config) else None
+
+
+def _check_directory(config: StudioConfig, *, mounts_lustre: bool) -> Iterator[Problem]:
+    if "lustre_directory" in config.model_fields_set and not mounts_lustre:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="there is no file system that this could be a directory of",
+            remedy="remove it, or write `fsx` below `storage`" if config.mount_fsx else "remove it, or `fsx: false`",
+            path=("lustre_directory",),
+            value=config.lustre_directory,
+        )
+
+
+def _studio_in_file(problem: Problem) -> Problem:
+    remedy = problem.remedy
+    for ours, theirs in _OF_STUDIO:
+        remedy = remedy.replace(ours, theirs)
+    path = (
+        ()
+        if problem.path == ("network",)
+        else (_STUDIO_KEYS.get(str(problem.path[0]), problem.path[0]), *problem.path[1:])
+    )
+    return replace(problem, path=path, remedy=remedy)
+
+
+_ENDPOINT_KEYS = {
+    attribute: model.key_of(attribute)
+    for model in (EndpointConfig, FleetEndpointModel)
+    for attribute in model.model_fields
+    if "_" in attribute and model.key_of(attribute) != attribute
+}
+_ENDPOINT_WORD = re.compile(rf"\b({'|'.join(sorted(_ENDPOINT_KEYS, key=len, reverse=True))})\b")
+
+
+def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with endpoints of `fleet`, by attribute names."""
+    for name, endpoint in fleet.endpoints.items():
+        of_place = [*_check_place(endpoint.model, fleet)]
+        judged = _judged_endpoint(endpoint, fleet)
+        if of_place:  # Of a place that is none nothing else is known.
+            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
+        found = [
+            *(problem.under("model") for problem in of_place),
+            *(_endpoint_in_file(problem, endpoint) for problem in judged),
+            *_check_network(endpoint, fleet),
+            *check_tags(endpoint.tags),
+        ]
+        yield from (problem.under("endpoints", name) for problem in found)
+
+
+def _judged_endpoint(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
+    network = fleet.network
+    return check_endpoint(
+        endpoint.in_fleet(fleet.name),
+        region=fleet.region,
+        # Of a network that exists already, the file does not say how it leads out.
+        internet=fleet.way_out,
+        in_network=endpoint.stands_in_network(fleet_has_one=network is not None),
+        has_topic=endpoint.alarms.topic_arn is not None,
+    )
+
+
+def _endpoint_in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
+    """Return `problem` where the user wrote what it is about, and in the file's words."""
+    path = () if problem.path == ("name",) else problem.path
+    if endpoint.model.bucket is not None and path in (("model", "s3_uri"), ("model", "tarball_uri")):
+        path = ("model", "key")
+    return replace(problem, path=path, message=_translated(problem.message), remedy=_translated(problem.remedy))
+
+
+def _translated(text: str) -> str:
+    return _ENDPOINT_WORD.sub(lambda found: f"`{_ENDPOINT_KEYS[found[0]]}`", text)
+
+
+def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
+    if endpoint.in_network is True and fleet.network is None:
+        yield Problem(
+            code=SageMakerCode.NETWORK_NEEDED,
+            path=("in_network",),
+            message="the endpoint is to stand in the fleet's network, and the fleet has none",
+            value=True,
+            remedy=f"write `network: {network_of_services(fleet.region)}` at the top, or leave it out here",
+        )
+
+
+def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
+    places = check_one_place(model, (*PLACES, "bucket"), in_file=True)
+    yield from places
+    if places and places[0].code is Code.MISSING_KEY:
+        return
+    yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>/`")
+    if (model.key is None) != (model.bucket is None):
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`key` is a folder or an archive in `bucket`, and one is told without the other",
+            remedy="write both, or the whole address after `s3` or `tarball`",
+            path=("key",) if model.key is not None else ("bucket",),
+            value=model.key or model.bucket,
+        )
+    if model.key_arn is not None and model.bucket is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="the bucket is the fleet's own, which knows its key",
+            remedy="remove `encryption_key`",
+            path=("key_arn",),
+            value=model.key_arn,
+        )

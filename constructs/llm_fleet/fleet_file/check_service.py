@@ -1,0 +1,204 @@
+"""The inference services of a fleet file and their exports, judged by the rules that judge the constructs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.fleet_file.check_bucket_names import check_own_bucket
+from llm_fleet.fleet_file.check_network import endpoint_features, zone_path
+from llm_fleet.fleet_file.check_shape_source import check_shape_source
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import NetworkConfig, network_of_services
+from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.inference.export import check_service_export
+from llm_fleet.rules.inference.front import check_front_place
+from llm_fleet.rules.inference.model import check_place
+from llm_fleet.rules.inference.service import check_service
+from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.front import Front, Jwt
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
+
+_MODELS: tuple[type[FleetModel], ...] = (
+    NetworkConfig,
+    Alarms,
+    ServiceSpec,
+    Model,
+    ModelServer,
+    Hosts,
+    Scaling,
+    Front,
+    Jwt,
+)
+_MADE = (
+    (re.compile(r"\b(\w+)='([^']*)'"), r"`\1: \2`"),
+    (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
+    (re.compile(r"\b(\w+)=False\b"), r"`\1: false`"),
+    (re.compile(r"\b(\w+)=True\b"), r"`\1: true`"),
+    (re.compile(r"\bmaximum (\d+)"), r"`max: \1`"),
+    (re.compile(r"\bminimum (\d+)"), r"`min: \1`"),
+    (re.compile(r"`maximum`"), "`max`"),
+    (re.compile(r"`minimum`"), "`min`"),
+    (re.compile(r"; in Python, Ec2InstanceType[^;]*"), ""),
+    (re.compile(r"\bModelExport\b"), "`export`"),
+    (re.compile(r"\bEc2Hosts\b"), "`hosts: ec2`"),
+    (re.compile(r"\bManagedHosts\b"), "`hosts: managed-instances`"),
+)
+"""What a stack of one's own would write, and what a fleet file says in its place."""
+
+
+def in_words(problem: Problem) -> Problem:
+    """Return `problem` with the file's words in its message, in what is allowed and in the remedy."""
+    return replace(
+        problem,
+        message=_translated(problem.message),
+        allowed=_translated(problem.allowed),
+        remedy=_translated(problem.remedy),
+    )
+
+
+def _translated(text: str) -> str:
+    for pattern, words in _MADE:
+        text = pattern.sub(words, text)
+    return _ATTRIBUTE.sub(lambda found: _KEYS[found[0]], text)
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    """Attributes whose keys are other words; only what no sentence has by chance."""
+    for model in _MODELS:
+        for attribute in (*model.model_fields, *model.written_as):
+            if "_" in attribute and model.key_of(attribute) != attribute:
+                yield attribute, model.key_of(attribute)
+
+
+_KEYS = dict(_keys())
+_ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
+
+
+_OF_FIT = frozenset({Code.MODEL_MEMORY, Code.MODEL_HOST_MEMORY})
+_OF_INSTANCE = frozenset({Code.SERVER_FAMILY, Code.TENSOR_PARALLEL}) | _OF_FIT
+_OF_PART = {
+    "model": frozenset({Code.MODEL_SHAPE_UNKNOWN, Code.MISSING_KEY}) | _OF_FIT,
+    "server": frozenset({Code.SERVER_IMAGE}) | _OF_FIT,
+    "instance": _OF_INSTANCE,
+    "front": frozenset({Code.FRONT_PLAIN_HTTP, Code.FRONT_PUBLIC_CIDRS, Code.FRONT_JWT}),
+    "max": frozenset({Code.SCALING_FIXED}),
+    "min": frozenset({Code.SCALING_FIXED}),
+    "count": frozenset({Code.SCALING_FIXED}),
+}
+"""By a key of a service in which something has no right form: what cannot be judged without it."""
+
+
+def follows_in_service(finding: Problem, cause: tuple[PathPart, ...]) -> bool:
+    """Return whether `finding` judges a service by what has no right form at `cause`, a path in the file's keys."""
+    if cause[:1] != ("services",) or len(cause) < 3 or finding.path[:2] != cause[:2]:
+        return False
+    return finding.code in _OF_PART.get(str(cause[2]), ())
+
+
+def check_services(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the services of `fleet`, by attribute names."""
+    internet = fleet.way_out
+    for service in fleet.services.values():
+        own = list(_check_own(service, fleet))
+        spec = service.in_fleet(fleet.name, fleet.storage)
+        judged = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
+        if service.model.config is not None:  # What is wrong with the file is reported of the file.
+            judged = [problem for problem in judged if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
+        if any(problem.path[:1] == ("model",) for problem in own):
+            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
+        found = [*own, *judged]
+        # An export asks of server and model what the service asks of them: what is wrong there is reported once.
+        found = found or list(_check_service_export(service, fleet, internet))
+        yield from (problem.under("services", service.name) for problem in found)
+
+
+def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the keys that only a fleet file has."""
+    if fleet.network is None:
+        yield Problem(
+            code=Code.SERVICE_NETWORK,
+            message="a service stands in a network: its load balancer and its hosts have addresses there",
+            remedy=f"write `network: {network_of_services(fleet.region)}` in place of `network: none`, with AZs "
+            "that have capacity",
+        )
+    yield from (problem.under("model") for problem in _check_model(service.model, fleet))
+    if service.export is not None:
+        yield from (problem.under("export", "source") for problem in _check_model(service.export.source, fleet))
+    yield from check_tags(service.tags)
+
+
+def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the place of `model`, by its attribute names; nothing else is judged of it then."""
+    yield from map(in_words, check_place(model))
+    yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>`")
+    if model.key_arn is not None and model.own_bucket(fleet.storage) is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="the bucket is the fleet's own, which knows its key",
+            remedy="remove `key`",
+            path=("key_arn",),
+            value=model.key_arn,
+        )
+    yield from check_shape_source(shape=model.shape, config=model.config, unread=model.unread)
+
+
+def _check_service_export(service: ServiceConfig, fleet: Fleet, internet: InternetAccess | None) -> Iterator[Problem]:
+    """Return what is wrong with the export of `service`. Ask only of a service that is right."""
+    if service.export is not None:
+        export = service.export.in_fleet(fleet.storage, service.model)
+        for problem in check_service_export(service, export, region=fleet.region, internet=internet):
+            yield in_words(problem)
+
+
+def check_front_places(fleet: Fleet) -> Iterator[Problem]:
+    """Return where a load balancer cannot stand, by attribute names. Ask only of a network that is right by itself."""
+    network = fleet.network
+    if network is None:
+        return
+    for name, service in fleet.services.items():
+        public = service.front.public
+        if public and network.way_out is InternetAccess.NONE:
+            continue  # Reported of the service, with all else that it cannot have there.
+        for problem in check_front_place(
+            service.front,
+            zones=_zones(network, public=public),
+            target_zones=network.zones,
+            vpc_cidrs=(network.cidr, network.compute_cidr) if network.vpc is None else network.vpc.vpc_cidrs,
+            internet=network.way_out,
+        ):
+            yield replace(in_words(problem), path=_path(problem, network, name, public=public))
+        if network.vpc is None:
+            yield from check_load_balancer_room(network.cidr, others=_others(fleet, network, public=public))
+
+
+def _zones(network: NetworkConfig, *, public: bool) -> tuple[str, ...]:
+    """Return the AZs with a subnet for load balancers."""
+    existing = network.vpc
+    if existing is None:
+        return (*network.zones, *network.load_balancer_zone_ids)
+    return tuple(existing.public_subnets if public else existing.private_subnets or existing.subnets)
+
+
+def _others(fleet: Fleet, network: NetworkConfig, *, public: bool) -> int:
+    """Return how many other interfaces are in such a subnet: a NAT gateway, or the endpoints."""
+    if public:
+        return 1
+    return len(interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints))
+
+
+def _path(problem: Problem, network: NetworkConfig, service: str, *, public: bool) -> tuple[PathPart, ...]:
+    """Return where the user told what must change."""
+    first, *rest = problem.path
+    if first != "network":
+        return ("services", service, *problem.path)
+    if network.vpc is not None:
+        told = "public_subnets" if public else "private_subnets"
+        return ("network", "vpc", told if getattr(network.vpc, told) else "subnets")
+    return ("network", *zone_path(network)) if rest[0] == "availability_zone_ids" else problem.path

@@ -1,0 +1,138 @@
+"""The storage of a fleet file, judged by the rules that judge the constructs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.fleet_file.accounting import FLEET_DATABASE
+from llm_fleet.fleet_file.check_parallelcluster import FSX, HOME
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs
+from llm_fleet.rules.buckets import check_bucket
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.data_repositories import check_data_repositories
+from llm_fleet.rules.file_systems import check_has_network, check_mount_source
+from llm_fleet.rules.lustre import check_lustre
+from llm_fleet.rules.network_layout import database_slots
+from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
+
+
+def check_storage(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with file systems, buckets and the database for accounting, by attribute names."""
+    storage = fleet.storage
+    if storage.fsx is not None:
+        yield from (problem.under("storage", "fsx") for problem in _check_fsx(storage.fsx))
+    if storage.home is not None:
+        yield from (problem.under("storage", "home") for problem in _check_home(storage.home))
+        yield from (problem.under("storage", "home", "volumes") for problem in _check_volumes(fleet, storage.home))
+    for name, bucket in storage.buckets.items():
+        yield from (p.under("storage", "buckets", name) for p in check_bucket(bucket))
+    yield from _check_database(fleet)
+
+
+def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
+    if fsx.existing is not None:
+        yield from _beside_existing(fsx)
+        yield from (problem.under("existing") for problem in check_mount_source(fsx.existing))
+        return
+    yield from check_lustre(fsx)
+    last = len(fsx.data_repositories)
+    for problem in check_data_repositories(fsx, fsx.repositories):
+        # `import` is a data repository too, the last one.
+        of_import = problem.path[:2] == ("data_repositories", last)
+        whole_list = problem.path == ("data_repositories",) and not last
+        yield replace(problem, path=("import_from",)) if of_import or whole_list else problem
+
+
+def _check_home(home: FleetOpenZfs) -> Iterator[Problem]:
+    if home.existing is not None:
+        yield from _beside_existing(home)
+        yield from (problem.under("existing") for problem in check_mount_source(home.existing))
+        return
+    yield from check_open_zfs(home)
+
+
+def _beside_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Problem]:
+    for attribute in sorted(file_system.model_fields_set - {"existing", "mount_path"}):
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="this is for a file system to be made, and `existing` names one that is there",
+            remedy="remove it, or remove `existing`",
+            path=(attribute,),
+            value=getattr(file_system, attribute),
+        )
+
+
+def _check_volumes(fleet: Fleet, home: FleetOpenZfs) -> Iterator[Problem]:
+    """Return what is wrong with the volumes of `home`, by the keys below `volumes`.
+
+    Where they are mounted is for the rules of each cluster.
+    """
+    if not home.volumes or home.existing is not None:  # beside an existing file system the key itself is refused
+        return
+    if fleet.clusters and not fleet.parallelclusters:
+        yield _nobody_mounts(home)
+    taken = _taken(fleet, home)
+    for name, volume in home.volumes.items():
+        found = check_volume(volume, name, capacity_gib=home.storage_capacity_gib, taken=taken)
+        yield from (replace(p, path=(name,) if p.path == ("name",) else (name, *p.path)) for p in found)
+
+
+def _taken(fleet: Fleet, home: FleetOpenZfs) -> dict[str, str]:
+    taken: dict[str, str] = dict.fromkeys((FSX, HOME), "clusters know a file system of the fleet by this name already")
+    if home.mount_path.rstrip("/") != "/home":
+        return taken
+    # FSx puts a volume into the root volume, as a directory of the volume's name.
+    users = {name for cluster in fleet.clusters.values() for name in cluster.people}
+    return taken | dict.fromkeys(users, "a user has this name, and FSx puts the volume where that user's home is to be")
+
+
+def _nobody_mounts(home: FleetOpenZfs) -> Problem:
+    return Problem(
+        code=Code.OPEN_ZFS_VOLUME_UNMOUNTED,
+        message="HyperPod's nodes mount one OpenZFS file system, by its root volume, and no other volume of it",
+        remedy="use a directory of `home` or of `fsx` instead, and remove `volumes`",
+        value=", ".join(home.volumes),
+    )
+
+
+def _check_database(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the database, by attribute names, and with clusters that name one that is not there."""
+    database = fleet.storage.slurm_database
+    if database is None:
+        yield from _check_users(fleet)
+        return
+    found = (*check_slurm_database(database), *_check_database_place(fleet.network, len(database.subnets)))
+    yield from (problem.under("storage", FLEET_DATABASE) for problem in found)
+
+
+def _check_database_place(network: NetworkConfig | None, told: int) -> list[Problem]:
+    if network is None:
+        remedy = "say where the fleet stands, e.g. `network: {az: usw2-az4}`"
+        return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
+    if told:
+        return check_subnets(told, remedy="name another one, in another AZ")
+    zones = len(network.zones)
+    if network.vpc is not None:
+        return check_subnets(zones, remedy="name two as `subnets`: the existing network has told of one AZ only")
+    # A network that is made has room for two of its own, unless it has nearly all AZs that there can be.
+    remedy = "name two of your own as `subnets`: the network's AZs take all its room"
+    return check_subnets(2 if zones <= database_slots()[0] else 0, remedy=remedy)
+
+
+def _check_users(fleet: Fleet) -> Iterator[Problem]:
+    named = [
+        *(("accounting_database", name, own.accounting_database) for name, own in fleet.hyperpod_clusters.items()),
+        *(("accounting", name, own.accounting) for name, own in fleet.parallelclusters.items()),
+    ]
+    for attribute, name, accounting in named:
+        if accounting is not None and accounting.of_fleet:
+            yield Problem(
+                code=Code.UNKNOWN_REFERENCE,
+                path=("clusters", name, attribute),
+                value=FLEET_DATABASE,
+                message=f"there is no `{FLEET_DATABASE}` under `storage`",
+                remedy=f"add `{FLEET_DATABASE}: {{}}` there",
+            )

@@ -1,0 +1,196 @@
+"""Turns what pydantic found into problems, in the user's words."""
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, Literal, cast, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from llm_fleet.fleet_file.descriptions import descriptions
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.kinds import KIND, likely_kind
+from llm_fleet.fleet_file.network import network_of_services
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.shape import bare, field_at, kinds_at, metadata_of, model_at, without_kinds
+from llm_fleet.spec.values import InFile
+
+_TYPES: Mapping[str, tuple[str, str]] = {
+    "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),
+    "int_from_float": ("a whole number", "write a whole number without quotes, e.g. `4`"),
+    "float_type": ("a number", "write a number without quotes, e.g. `4.5`"),
+    "string_type": ("text", "put the value in quotes if it is meant as text"),
+    "bool_type": ("true or false", "write `true` or `false` without quotes"),
+    "dict_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "model_attributes_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "model_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "tuple_type": ("a list", "write the values in brackets, e.g. `[a, b]`"),
+}
+"""By pydantic's error type: what should stand there, and how to write it."""
+_MAPPING_TYPES = frozenset({"dict_type", "model_attributes_type", "model_type"})
+
+
+def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
+    """Return the problem behind one of pydantic's errors, by the keys of the file."""
+    path = tuple(error["loc"])
+    written = without_kinds(model, path)
+    special = _SPECIAL.get(error["type"])
+    if special is not None:
+        return special(error, model).under(*written)
+    expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for its form"))
+    given = error["input"]
+    field = field_at(model, path)
+    if error["type"] in _MAPPING_TYPES and field is not None and field.examples and isinstance(field.examples[-1], str):
+        remedy += f", e.g. `{path[-1]}: {field.examples[-1]}`"
+    problem = Problem(
+        code=Code.WRONG_TYPE,
+        message=f"{expected} should stand here, not {_noun(given)}",
+        remedy=remedy,
+        value=given,
+    )
+    return problem.under(*written)
+
+
+def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    field = field_at(model, tuple(error["loc"]))
+    example = field.examples[-1] if field is not None and field.examples else "…"
+    key = error["loc"][-1]
+    beside: Any = error["input"]
+    if tuple(error["loc"]) == ("network",) and isinstance(beside, Mapping) and "services" in beside:
+        example = network_of_services(cast("Mapping[str, Any]", beside).get("region"))
+    purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
+    return Problem(
+        code=Code.MISSING_KEY,
+        message=f"`{key}` is missing{f': {purpose}' if purpose else ''}",
+        remedy=f"add it, e.g. `{key}: {example}`",
+    )
+
+
+def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    holder = model_at(model, tuple(error["loc"][:-1])) or model
+    key = str(error["loc"][-1])
+    keys = holder.keys()
+    told = holder.other_words.get(key)
+    if told is None and holder.key_of(key) in keys:
+        told = f"write `{holder.key_of(key)}`"
+    return Problem(
+        code=Code.UNKNOWN_KEY,
+        message=f"there is no key `{key}` here",
+        allowed=", ".join(keys),
+        remedy=told or did_you_mean(key, keys, otherwise="remove it, or use one of the keys above"),
+        value=error["input"],
+    )
+
+
+def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    path = tuple(error["loc"])
+    choices = _choices(field_at(model, path) or field_at(model, path[:-1]))
+    given = error["input"]
+    holder = model_at(model, path[:-1]) or model_at(model, path[:-2]) or model
+    otherwise = f"write one of them, e.g. `{next(iter(choices), '')}`"
+    remedy = holder.other_words.get(str(given)) or did_you_mean(str(given), choices, otherwise=otherwise)
+    return Problem(
+        code=Code.NOT_A_CHOICE,
+        message="this is none of the words that may stand here",
+        allowed=", ".join(choices),
+        remedy=remedy,
+        value=given,
+    )
+
+
+def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    """Return the problem that one of our own readers of values told."""
+    context = error.get("ctx", {})
+    return Problem(
+        code=Code(context["code"]),
+        message=context["message"],
+        allowed=context["allowed"],
+        remedy=context["remedy"],
+        value=error["input"],
+    )
+
+
+def _no_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    kinds = kinds_at(model, tuple(error["loc"]))
+    purpose = _purpose(next(iter(kinds.values())), KIND)
+    return Problem(
+        code=Code.MISSING_KEY,
+        message=f"`{KIND}` is missing: {purpose}",
+        allowed=", ".join(kinds),
+        remedy=f"add it, e.g. `{KIND}: {likely_kind(error['input'], kinds)}`",
+        path=(KIND,),
+    )
+
+
+def _wrong_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    kinds = kinds_at(model, tuple(error["loc"]))
+    given = error["input"][KIND]
+    return Problem(
+        code=Code.NOT_A_CHOICE,
+        message="this is none of the words that may stand here",
+        allowed=", ".join(kinds),
+        remedy=f"write `{likely_kind(error['input'], kinds)}`",
+        path=(KIND,),
+        value=given,
+    )
+
+
+_SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
+    "missing": _missing,
+    "extra_forbidden": _unknown,
+    "enum": _choice,
+    "literal_error": _choice,
+    "fleet": _told,
+    "union_tag_not_found": _no_kind,
+    "union_tag_invalid": _wrong_kind,
+}
+
+_SENTENCE_END = re.compile(r"(?<!e\.g)\. ")
+
+KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
+"""Pydantic's error types that have words of their own here."""
+
+
+def _choices(field: FieldInfo | None) -> list[str]:
+    """Return the words that a field, or an item of it, may have."""
+    annotation = bare(field.annotation) if field is not None else None
+    items = get_args(annotation)
+    metadata = (*(field.metadata if field is not None else ()), *(each for item in items for each in metadata_of(item)))
+    written = [each.of for each in metadata if isinstance(each, InFile)]
+    for candidate in (*written, annotation, *map(bare, items)):
+        if isinstance(candidate, type) and issubclass(candidate, Enum):
+            return [str(member.value) for member in candidate]
+        if get_origin(candidate) is Literal:
+            return [str(word) for word in get_args(candidate)]
+    return []
+
+
+def _purpose(model: type[FleetModel] | None, key: Any) -> str:
+    """Return the first sentence of what `key` of `model` is for."""
+    if model is None:
+        return ""
+    by_key = {model.key_of(attribute): text for attribute, text in descriptions(model).items()}
+    text = " ".join(by_key.get(str(key), "").split())
+    sentence = _SENTENCE_END.split(text)[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+
+
+def _noun(value: Any) -> str:
+    for kind, noun in _NOUNS.items():
+        if isinstance(value, kind):
+            return noun
+    return "this"
+
+
+_NOUNS: Mapping[type, str] = {
+    bool: "true or false",
+    str: "text",
+    int: "a number",
+    float: "a number with a fraction",
+    list: "a list",
+    dict: "a mapping",
+}

@@ -1,0 +1,39 @@
+"""A small fleet file with an endpoint that is right, for tests to spoil."""
+
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.fleet_file.sagemaker import EndpointConfig
+from llm_fleet.rules.problem import FleetError, Problem
+from tests.fleet_file.good_fleet import edited_text
+
+GOOD = """\
+fleet: test
+region: us-west-2
+network: none
+storage:
+  buckets: {models: {name: our-models}}
+endpoints:
+  gpt-j:
+    model: EleutherAI/gpt-j-6b
+    instance: ml.g4dn.xlarge
+"""
+MODEL = "model: EleutherAI/gpt-j-6b"
+INSTANCE = "instance: ml.g4dn.xlarge"
+
+
+def edited(*edits: str) -> str:
+    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    return edited_text(GOOD, *edits)
+
+
+def endpoint(*edits: str) -> EndpointConfig:
+    """Return the endpoint of the file so edited."""
+    return parse_fleet(edited(*edits)).endpoints["gpt-j"]
+
+
+def problems(*edits: str) -> tuple[Problem, ...]:
+    """Return what is told of the file so edited; nothing of a good one."""
+    try:
+        parse_fleet(edited(*edits))
+    except FleetError as error:
+        return error.problems
+    return ()

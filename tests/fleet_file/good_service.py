@@ -1,0 +1,43 @@
+"""A small fleet file with an inference service that is right, for tests to spoil."""
+
+from typing import Any
+
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.fleet_file.service import ServiceConfig
+from llm_fleet.rules.problem import FleetError, Problem
+from tests.fleet_file.good_fleet import edited_text
+
+GOOD = """\
+fleet: test
+region: us-west-2
+network: {azs: [usw2-az1, usw2-az2]}
+storage:
+  buckets: {models: {name: our-models}, data: {}}
+services:
+  chat:
+    model: s3://my-models/tanuki-8b
+    server: {kind: tgi, batch_size: 4}
+    instance: inf2.xlarge
+    count: 2
+    front: {http: true}
+"""
+MODEL = "s3://my-models/tanuki-8b"
+
+
+def edited(*edits: str) -> str:
+    """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
+    return edited_text(GOOD, *edits)
+
+
+def service(*edits: str) -> ServiceConfig:
+    """Return the service of the file so edited."""
+    return parse_fleet(edited(*edits)).services["chat"]
+
+
+def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
+    """Return what is told of the file so edited; nothing of a good one."""
+    try:
+        parse_fleet(edited(*edits), **options)
+    except FleetError as error:
+        return error.problems
+    return ()

@@ -1,0 +1,142 @@
+"""Whatever stands in a fleet file, the user hears llm-fleet's words, not pydantic's."""
+
+from collections.abc import Iterator
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from llm_fleet.fleet_file.build import build
+from llm_fleet.fleet_file.explain import KNOWN_TYPES
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.parse import parse
+from llm_fleet.rules.codes import Code
+from llm_fleet.spec.shape import Later
+
+ROOT = Path(__file__).parents[2]
+FULL = [
+    ROOT / "examples/hyperpod-full.yaml",
+    ROOT / "examples/hyperpod-existing-network.yaml",
+    ROOT / "examples/parallelcluster-full.yaml",
+    ROOT / "tests/data/good/lustre-tiering.yaml",
+]
+WRONG: list[Any] = [True, 4, -1, 4.5, 10**17, "", "x", "\u0000", "4", "none", "2026-12-01", [], [1], [[]], {}, {"x": 1}]
+FOREIGN = ("pydantic", "input should", "valid string", "valid integer", "dictionary", "tuple", "literal", "validation")
+FORM_CODES = {
+    Code.UNKNOWN_KEY,
+    Code.MISSING_KEY,
+    Code.WRONG_TYPE,
+    Code.NOT_A_CHOICE,
+    Code.QUANTITY,
+    Code.TEXT_FORM,
+}
+
+REQUIRED = ("fleet", "region", "network")
+
+Path_ = tuple[str | int, ...]
+
+
+def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """Return the path of every value, the whole document's excepted."""
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for key, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
+            yield from places(inner, (*path, str(key)))  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            yield from places(inner, (*path, index))
+
+
+def replaced(values: Any, path: Path_, wrong: Any) -> Any:
+    """Return `values` with `wrong` at `path`. Only what holds it is copied: nobody changes what he is given."""
+    if not path:
+        return wrong
+    changed = copy(values)
+    changed[path[0]] = replaced(values[path[0]], path[1:], wrong)
+    return changed
+
+
+def around(values: Any, path: Path_) -> Any:
+    """Return the smallest fleet with `path`: other sections and entries beside it say nothing of its form."""
+    needed = {key: value for key, value in values.items() if key in (*REQUIRED, path[0])}
+    if path[0] in ("clusters", "storage") and len(path) > 1:
+        needed[path[0]] = {path[1]: needed[path[0]][path[1]]}
+    return needed
+
+
+@pytest.mark.parametrize("file", FULL, ids=lambda file: file.name)
+def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
+    values = parse(file.read_text(), subject=str(file)).data
+    tried = told = 0
+    for path in places(values):
+        fleet = around(values, path)
+        for wrong in WRONG:
+            tried += 1
+            built = build(replaced(fleet, path, wrong), [])
+            assert built.fleet is not None, f"{path} = {wrong!r} is past mending"
+            for problem in built.problems:
+                told += 1
+                text = f"{problem.message} {problem.allowed} {problem.remedy}".lower()
+                assert not any(word in text for word in FOREIGN), f"{path} = {wrong!r}: {text}"
+                assert problem.code in FORM_CODES, f"{path} = {wrong!r}: {problem}"
+                assert problem.path[: len(path)] == path
+                assert problem.remedy
+    assert tried > 100
+    assert told > tried / 2
+
+
+def test_every_error_type_that_the_models_can_raise_has_its_words() -> None:
+    possible = {error for kind in _schema_types(Fleet.__pydantic_core_schema__) for error in _ERRORS[kind]}
+    assert possible - set(KNOWN_TYPES) == set()
+
+
+_ERRORS: dict[str, set[str]] = {
+    "any": set(),
+    "bool": {"bool_type"},
+    "datetime": set(),  # Of fields that only Python has.
+    "default": set(),
+    "definition-ref": set(),
+    "definitions": set(),
+    "dict": {"dict_type"},
+    "enum": {"enum"},
+    "function-after": set(),
+    "function-before": {"fleet"},
+    "function-plain": {"fleet"},
+    "int": {"int_type", "int_from_float"},
+    "json-or-python": set(),
+    "literal": {"literal_error"},
+    "model": {"model_type"},
+    "model-field": {"missing"},
+    "model-fields": {"extra_forbidden", "model_type", "model_attributes_type"},
+    "no-info": set(),
+    "nullable": set(),
+    "with-info": set(),
+    "str": {"string_type"},
+    "float": {"float_type"},
+    "tagged-union": {"union_tag_not_found", "union_tag_invalid"},
+    "tuple": {"tuple_type"},
+    "dataclass": set(),
+    "dataclass-args": set(),
+    "dataclass-field": set(),
+}
+"""By the kinds of pydantic-core's schema: which errors each can raise in strict JSON. A kind that is not here fails."""
+
+
+def _schema_types(schema: Any) -> set[str]:
+    found: set[str] = set()
+    if isinstance(judge := getattr(schema, "__self__", None), Later):
+        return _schema_types(TypeAdapter(judge.type).core_schema)
+    if isinstance(schema, dict):
+        kind = schema.get("type")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if isinstance(kind, str):
+            found.add(kind)
+        for key, inner in schema.items():  # pyright: ignore[reportUnknownVariableType]
+            if key not in ("metadata", "serialization", "config", "default", "ref", "python_schema"):
+                found |= _schema_types(inner)
+    elif isinstance(schema, list | tuple):
+        for inner in schema:  # pyright: ignore[reportUnknownVariableType]
+            found |= _schema_types(inner)
+    return found

@@ -1,0 +1,180 @@
+"""What a fleet file says for nodes: read into the models, and judged where it is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.fleet_file.load import load_fleet, parse_fleet
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import NodeReports, NodeType
+from tests.fleet_file.good_fleet import edited
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada@laptop"
+TOLD = f"""\
+    accounting: local
+    reports: s3
+    users:
+      ada: {{uid: 2001, gid: 3000, sudo: true, ssh_keys: ["{KEY}"], account: research}}
+    s3_mounts:
+      - {{bucket: data, prefix: tokenized, mount: /s3/data, groups: [workers]}}
+      - {{bucket: "s3://mine", mount: /s3/mine, read_only: false}}
+    neuron: {{release: "2.28.1"}}
+    downloads: {{lock: lock.json, mirror: "s3://my-mirror/packages/"}}
+    scripts:
+      skip: [exporters]
+      own:
+        folder: steps
+        steps:
+          tools: {{script: tools.sh, roles: [login, compute], needs: [mount_lustre], timeout: 10 min, retries: 2}}
+"""
+
+
+def told(*edits: str) -> str:
+    text = edited("kind: hyperpod\n", f"kind: hyperpod\n{TOLD}")
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
+    try:
+        parse_fleet(text, directory=directory)
+    except FleetError as error:
+        return [(problem.code.value, problem.where) for problem in error.problems]
+    return []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a fleet file can lie whose scripts and lock file are right."""
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps/tools.sh").write_text("#!/bin/bash\n")
+    (tmp_path / "lock.json").write_text(json.dumps({"schema_version": 1, "files": []}))
+    (tmp_path / "fleet.yaml").write_text(told())
+    return tmp_path
+
+
+def test_all_of_it_is_read(folder: Path) -> None:
+    cluster = load_fleet(folder / "fleet.yaml").hyperpod_clusters["ml"]
+    assert cluster.accounting_database is None
+    assert cluster.reports is NodeReports.S3
+    (user,) = cluster.users.values()
+    assert (user.name, user.uid, user.gid, user.sudo, user.slurm_account) == ("ada", 2001, 3000, True, "research")
+    assert user.ssh_public_keys == (KEY,)
+    assert [(mount.mount_path, mount.read_only, mount.groups) for mount in cluster.s3_mounts] == [
+        ("/s3/data", True, ("workers",)),
+        ("/s3/mine", False, None),
+    ]
+    assert cluster.neuron is not None
+    assert (cluster.neuron.release, cluster.neuron.install) == ("2.28.1", False)
+    assert cluster.downloads is not None
+    assert cluster.downloads.lock_path == folder / "lock.json"
+    assert (cluster.downloads.mirror_bucket, cluster.downloads.mirror_prefix) == ("my-mirror", "packages")
+    assert cluster.scripts.skip_steps == ("exporters",)
+    (step,) = cluster.scripts.own_steps
+    assert (step.name, step.roles, step.timeout_seconds) == ("tools", (NodeType.LOGIN, NodeType.COMPUTE), 600)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "where"),
+    [
+        ("uid: 2001", "uid: 1000", "LF413", "users.ada.uid"),
+        ("uid: 2001", "uid: '2001'", "LF113", "users.ada.uid"),
+        ("uid: 2001, ", "", "LF111", "users.ada.uid"),
+        ("gid: 3000", "gid: 4", "LF413", "users.ada.gid"),
+        ("ada: {", "root: {", "LF412", "users.root"),
+        ("ssh-ed25519 A", "ssh-ed25519 B", "LF415", "users.ada.ssh_keys[0]"),
+        ("account: research", "account: Research", "LF416", "users.ada.account"),
+        ("accounting: local", "accounting: none", "LF113", "accounting"),
+        ("reports: s3", "reports: off", "LF114", "reports"),
+        ("/s3/mine", "/s3/data/mine", "LF418", "s3_mounts[1].mount"),
+        ("/s3/mine", "/fsx", "LF418", "s3_mounts[1].mount"),
+        ("prefix: tokenized", "prefix: /tokenized", "LF417", "s3_mounts[0].prefix"),
+        ("groups: [workers]", "groups: [worker]", "LF417", "s3_mounts[0].groups[0]"),
+        ("bucket: data,", "bucket: date,", "LF119", "s3_mounts[0].bucket"),
+        ("s3://mine", "s3://mine/folder", "LF340", "s3_mounts[1].bucket"),
+        ('release: "2.28.1"', "release: 2.28", "LF113", "neuron.release"),
+        ('release: "2.28.1"', 'release: "2.28"', "LF450", "neuron.release"),
+        ("s3://my-mirror/packages/", "my-mirror", "LF428", "downloads.mirror"),
+        ("s3://my-mirror/packages/", "s3://my-mirror/a//b", "LF428", "downloads.mirror"),
+        ("skip: [exporters]", "skip: [exporter]", "LF421", "scripts.skip[0]"),
+        ("tools: {", "users: {", "LF422", "scripts.own.steps.users"),
+        ("needs: [mount_lustre]", "needs: [mount_luster]", "LF421", "scripts.own.steps.tools.needs[0]"),
+        ("needs: [mount_lustre]", "needs: [tools]", "LF423", "scripts.own.steps.tools.needs"),
+        ("roles: [login, compute]", "roles: []", "LF424", "scripts.own.steps.tools.roles"),
+        ("roles: [login, compute]", "roles: [Login]", "LF114", "scripts.own.steps.tools.roles[0]"),
+        ("timeout: 10 min", "timeout: 3 h", "LF426", "scripts.own.steps.tools.timeout"),
+        ("retries: 2", "retries: 11", "LF426", "scripts.own.steps.tools.retries"),
+    ],
+)
+def test_a_mistake_is_told_once_where_it_stands(folder: Path, old: str, new: str, code: str, where: str) -> None:
+    assert problems(told(old, new), folder) == [(code, f"clusters.ml.{where}")]
+
+
+def test_local_accounting_may_stand_beside_nothing_else() -> None:
+    assert problems(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: local\n")) == []
+
+
+def test_files_are_looked_for_where_the_fleet_file_lies(folder: Path) -> None:
+    assert problems(told()) == [], "no directory, no look"
+    assert problems(told(), folder) == []
+    (folder / "steps/tools.sh").write_bytes(b"#!/bin/bash\r\n")
+    assert problems(told(), folder) == [("LF425", "clusters.ml.scripts.own.steps.tools.script")]
+    (folder / "steps/tools.sh").rename(folder / "steps/tool.sh")
+    with pytest.raises(FleetError, match=r"write 'tool\.sh'"):
+        load_fleet(folder / "fleet.yaml")
+    assert problems(told("folder: steps", "folder: nowhere"), folder) == [("LF425", "clusters.ml.scripts.own.folder")]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"schema_version": 1, "files": [{}]}'])
+def test_a_lock_file_that_is_none(folder: Path, text: str) -> None:
+    (folder / "lock.json").write_text(text)
+    assert set(problems(told(), folder)) == {("LF427", "clusters.ml.downloads.lock")}
+    (folder / "lock.json").unlink()
+    assert problems(told(), folder) == [("LF427", "clusters.ml.downloads.lock")]
+
+
+def test_neuron_is_installed_only_from_what_is_pinned(folder: Path) -> None:
+    text = told('release: "2.28.1"', 'release: "2.28.1", host: install')
+    assert problems(text, folder) == [("LF453", "clusters.ml.neuron.host")]
+
+
+def test_neuron_needs_neuron_devices(folder: Path) -> None:
+    assert problems(told("ml.trn1.32xlarge", "ml.c5.large"), folder) == [("LF452", "clusters.ml.neuron.release")]
+
+
+def test_a_misspelt_instance_type_does_not_make_neuron_s_devices_missing(folder: Path) -> None:
+    assert problems(told("ml.trn1.32xlarge", "ml.trn1.23xlarge"), folder) == [
+        ("LF507", "clusters.ml.groups.workers.type")
+    ]
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ("    accounting: local\n", "    accounting: local\n    lifecycle: none\n"),
+        ("      skip: [exporters]\n", "      skip: [exporters]\n      bucket: sagemaker-a\n      prefix: v1\n"),
+    ],
+    ids=["no scripts", "scripts in S3"],
+)
+def test_what_no_node_would_be_told_is_refused(folder: Path, edits: tuple[str, str]) -> None:
+    keys = ["users", "s3_mounts", "neuron", "downloads", "scripts.skip", "scripts.own"]
+    assert problems(told(*edits), folder) == [("LF429", f"clusters.ml.{key}") for key in keys]
+
+
+def test_a_mirror_may_be_a_whole_bucket_and_the_vendors_may_be_asked() -> None:
+    whole = parse_fleet(told("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
+    assert whole is not None
+    assert (whole.mirror_bucket, whole.mirror_prefix) == ("my-mirror", None)
+    vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).hyperpod_clusters["ml"].downloads
+    assert vendors is not None
+    assert vendors.mirror_bucket is None
+
+
+def test_a_misspelt_word_for_local_accounting_is_offered_the_right_one() -> None:
+    with pytest.raises(FleetError) as raised:
+        parse_fleet(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: locl\n"))
+    (problem,) = raised.value.problems
+    assert problem.remedy.endswith("`accounting: local`")

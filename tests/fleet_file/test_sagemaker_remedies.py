@@ -1,0 +1,37 @@
+"""Remedies for SageMaker pieces lead to a right file when they are followed to the letter."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.rules.problem import FleetError, Problem
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+JOB = (EXAMPLES / "sagemaker-training.yaml").read_text(encoding="utf-8")
+ENDPOINT = (EXAMPLES / "sagemaker-endpoint.yaml").read_text(encoding="utf-8")
+
+
+def the_problem(text: str) -> Problem:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text, directory=EXAMPLES)
+    (only,) = caught.value.problems
+    return only
+
+
+@pytest.mark.parametrize("key", ["t" * 40, "my_text"])
+def test_the_key_that_is_told_for_a_name_is_right(key: str) -> None:
+    told = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
+    assert told
+    parse_fleet(JOB.replace("  text:", f"  {told[1]}:"), directory=EXAMPLES)
+
+
+def test_a_fleets_name_that_is_too_long_is_told_of_the_fleet() -> None:
+    assert "shorten the fleet's name" in the_problem(JOB.replace("fleet: trainer", f"fleet: {'t' * 40}")).remedy
+
+
+def test_a_lifetime_that_is_too_long_is_not_to_be_made_longer() -> None:
+    remedy = the_problem(ENDPOINT.replace("4 hours", "400 days")).remedy
+    assert "365 days at most" in remedy
+    parse_fleet(ENDPOINT.replace("4 hours", "365 days"))

@@ -1,0 +1,125 @@
+"""The JSON Schema is that of the models, describes every key, and accepts what the loader accepts."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.neuron import neuron_instance_names
+from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet.fleet_file.parse import parse
+from llm_fleet.fleet_file.schema import fleet_schema, schema_text
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = fleet_schema()
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+GOOD = [*EXAMPLES, *sorted((ROOT / "tests/data/good").glob("*.yaml"))]
+
+
+def values_of(path: Path) -> Any:
+    return parse(path.read_text(), subject=str(path)).data
+
+
+def test_generated_schema_is_that_of_the_models() -> None:
+    file = ROOT / "schema/fleet.schema.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(schema_text())
+    assert file.read_text() == schema_text(), "the models have changed: run `make golden`"
+
+
+def test_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
+def test_good_files_are_good_to_loader_and_schema_alike(path: Path) -> None:
+    assert load_fleet(path).region
+    jsonschema.Draft202012Validator(SCHEMA).validate(values_of(path))  # pyright: ignore[reportUnknownMemberType]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_name_the_schema(path: Path) -> None:
+    assert path.read_text().startswith("# yaml-language-server: $schema=../schema/fleet.schema.json\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"regoin": "us-west-2"},
+        {"network": {"az": 4}},
+        {"network": None},
+        {"storage": {"fsx": {"size": 4800}}},
+        {"storage": {"fsx": {"size": "4800 GB"}}},
+        {"clusters": {"ml": {"kind": "slurm", "groups": {}}}},
+        {"clusters": {"ml": {"kind": "hyperpod", "groups": {"c": {"role": "Controller", "count": 1}}}}},
+        {"clusters": {"ml": {"kind": "hyperpod", "groups": {"c": {"role": "compute", "type": "trn1", "count": 1}}}}},
+    ],
+)
+def test_schema_refuses(change: dict[str, Any]) -> None:
+    good = values_of(ROOT / "examples/hyperpod-trn1.yaml")
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**good, **change})  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_every_key_is_described() -> None:
+    silent = [f"{name}.{key}" for name, key, inner in keys() if not inner.get("description")]
+    assert silent == []
+
+
+def test_every_key_stands_in_a_good_file() -> None:
+    """The examples, and the test data beside them, use the whole of the schema: nothing in it is untried."""
+    written = {key for path in GOOD for key in keys_of(values_of(path), SCHEMA)}
+    assert {(name, key) for name, key, _ in keys()} - written == set()
+
+
+def test_services_may_be_written_in_short() -> None:
+    service = {"model": "s3://my-models/tanuki-8b", "server": "tgi", "instance": "inf2.xlarge", "hosts": "ec2"}
+    written = {"fleet": "f", "region": "us-west-2", "network": {"az": "usw2-az1"}, "services": {"chat": service}}
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.validate(written)  # pyright: ignore[reportUnknownMemberType]
+    for key, wrong in (("model", 8), ("server", "vllm"), ("hosts", "fargate"), ("alarms", "me@example.com")):
+        spoilt = {**written, "services": {"chat": {**service, key: wrong}}}
+        assert not validator.is_valid(spoilt), key  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_instance_types_are_offered() -> None:
+    group = SCHEMA["$defs"]["InstanceGroup"]["properties"]
+    assert set(group["type"]["enum"]) == set(group["types"]["items"]["enum"]) == set(instances())
+    assert SCHEMA["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
+
+
+def keys() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    schema = SCHEMA
+    for name, model in {"Fleet": schema, **schema["$defs"]}.items():
+        for key, inner in model.get("properties", {}).items():
+            yield name, key, inner
+
+
+def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[tuple[str, str]]:
+    """Return the keys that `values` uses, each with its model."""
+    definitions = SCHEMA["$defs"]
+    if isinstance(values, list):
+        for item in values:  # pyright: ignore[reportUnknownVariableType]
+            yield from keys_of(item, node.get("items", {}), name)
+    if not isinstance(values, dict):
+        return  # The short form of a mapping has no keys.
+    if "$ref" in node:
+        name = node["$ref"].rsplit("/", 1)[-1]
+        node = definitions[name]
+    if "oneOf" in node:
+        kinds = [definitions[arm["$ref"].rsplit("/", 1)[-1]]["properties"]["kind"]["const"] for arm in node["oneOf"]]
+        yield from keys_of(values, node["oneOf"][kinds.index(values["kind"])], name)
+    elif "anyOf" in node:
+        node = next(arm for arm in node["anyOf"] if "const" not in arm)
+        yield from keys_of(values, node, name)
+    else:
+        for key, value in values.items():  # pyright: ignore[reportUnknownVariableType]
+            inner = node.get("properties", {}).get(key)
+            if inner is not None:
+                yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
+            below = inner or node.get("additionalProperties")
+            if isinstance(below, dict):  # Below `overrides` and the like, keys are not ours.
+                yield from keys_of(value, below, name)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,114 @@
+"""What a fleet file says of training: short forms, what is read of it, and mistakes where they are written."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.fleet_file.load import load_fleet, parse_fleet
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.training.packages import plan
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.training_runtime import EnvironmentKind, NeuronEnvironment, ServerEnvironment
+from tests.fleet_file.good_fleet import edited
+from tests.fleet_file.good_parallelcluster import edited as parallelcluster
+from tests.rules.training.runtimes import place
+
+GOOD = Path(__file__).parents[1] / "data/good"
+
+
+def told(training: str, *edits: str, downloads: str = "") -> str:
+    return edited("kind: hyperpod\n", f"kind: hyperpod\n    training: {training}\n{downloads}", *edits)
+
+
+def problems(text: str, directory: Path | None = None) -> list[tuple[str, str]]:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text, directory=directory)
+    return [(problem.code.value, problem.where) for problem in caught.value.problems]
+
+
+def test_everything_is_read(tmp_path: Path) -> None:
+    training = load_fleet(GOOD / "training.yaml").clusters["train"].training
+    assert training is not None
+    told = {each.name: each for each in training.environments}
+    nxd = told["nxd"]
+    assert isinstance(nxd, NeuronEnvironment)
+    assert (nxd.stack, nxd.release, nxd.python, nxd.packages) == ("nxd", "2.28.1", "3.10", ("datasets",))
+    assert told["conda"].model_dump(include={"program"}) == {"program": "/opt/conda/bin/conda"}
+    assert told["cpu"].model_dump(include={"packages"}) == {"packages": ("transformers",)}
+
+
+@pytest.mark.parametrize("written", ["smp", "{environments: {smp: smp}}", "{environments: {smp: {kind: smp}}}"])
+def test_short_forms(written: str) -> None:
+    training = parse_fleet(told(written, "ml.trn1.32xlarge", "ml.p5.48xlarge")).clusters["ml"].training
+    assert training is not None
+    assert [(each.name, each.kind) for each in training.environments] == [("smp", EnvironmentKind.SMP)]
+
+
+def test_the_image_of_a_service_is_for_exports() -> None:
+    written = "{environments: {any: {kind: container, image: 'x/y:1'}, out: {kind: server, server: tgi}}}"
+    training = parse_fleet(told(written)).clusters["ml"].training
+    assert training is not None
+    views = [plan(each, place()) for each in training.environments]
+    assert [each.use for each in views] == ["jobs", "export"]
+    assert training.environments[1] == ServerEnvironment(name="out", server_kind=ServerKind.TGI)
+
+
+def test_all_but_environments() -> None:
+    training = parse_fleet(told("{}")).clusters["ml"].training
+    assert training is not None
+    assert not training.environments
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "where"),
+    [
+        ("gpu", "LF113", ""),
+        ("{environments: {a: {kind: nxd, release: 2.28}}}", "LF114", ".environments.a.kind"),
+        ("{environments: {a: {kind: wheels, packages: [x], python: 3.11}}}", "LF113", ".environments.a.python"),
+        ("{environments: {a: {kind: container, uri: x}}}", "LF110", ".environments.a.uri"),
+        ("{environments: {a: {kind: smp, version: '2.5'}}}", "LF840", ".environments.a.version"),
+        ("{environments: {A: {kind: container, image: 'x/y:1'}}}", "LF805", ".environments.A"),
+        ("{environments: {a: {kind: server, server: vllm}}}", "LF114", ".environments.a.server"),
+        ("{environments: {a: {kind: server, server: aws-vllm}}}", "LF823", ".environments.a.server"),
+        ("{environments: {a: {kind: container, image: 'x/y:1', use: exports}}}", "LF114", ".environments.a.use"),
+        ("{variables: {A: 1}}", "LF113", ".variables.A"),
+        ("{compile_cache: {max_age: 30}}", "LF115", ".compile_cache.max_age"),
+        ("{compile_cache: {max_age: 0 days}}", "LF820", ".compile_cache.max_age"),
+        ("{hub_token_secret: hf_x}", "LF116", ".hub_token_secret"),
+        ("{hf_token: hf_x}", "LF110", ".hf_token"),
+        ("{folder: /home/x}", "LF801", ".folder"),
+    ],
+)
+def test_mistakes_are_told_where_they_are_written(written: str, code: str, where: str) -> None:
+    found = problems(told(written, "ml.trn1.32xlarge", "ml.p5.48xlarge") if "smp" in written else told(written))
+    assert (code, f"clusters.ml.training{where}") in found
+
+
+def test_the_lock_file_is_looked_into_and_each_mistake_told_once(tmp_path: Path) -> None:
+    shutil.copy(GOOD / "training.lock.json", tmp_path / "lock.json")
+    downloads = "    downloads: {lock: lock.json}\n"
+    assert parse_fleet(told("neuron", downloads=downloads), directory=tmp_path)
+    newer = "{environments: {a: {kind: neuron, release: '2.29.1'}}, folder: /x/y}"
+    assert problems(told(newer, downloads=downloads), tmp_path) == [
+        ("LF812", "clusters.ml.training.environments.a"),
+        ("LF801", "clusters.ml.training.folder"),
+    ]
+
+
+def test_without_downloads_nothing_can_be_installed() -> None:
+    assert problems(told("neuron")) == [("LF813", "clusters.ml.training.environments.neuron")]
+
+
+def test_nodes_that_run_no_script_are_told_nothing() -> None:
+    assert problems(told("{}\n    lifecycle: none")) == [("LF429", "clusters.ml.training")]
+
+
+def test_a_parallelcluster_s_queues_and_system_are_looked_at() -> None:
+    storage = "    storage: {data: {type: FsxLustre, mount: /data, id: fs-0123456789abcdef0}}\n"
+    own = "    training: {environments: {a: {kind: neuron, release: '2.29.1', groups: [trn1, head]}}}\n"
+    text = parallelcluster("kind: parallelcluster\n", f"kind: parallelcluster\n{storage}{own}")
+    found = problems(text)
+    assert ("LF802", "clusters.pc.training.environments.a.groups[1]") in found
+    assert ("LF810", "clusters.pc.training.environments.a.release") in found
+    assert parse_fleet(text.replace(own, "    training: {}\n")).clusters["pc"].training is not None
