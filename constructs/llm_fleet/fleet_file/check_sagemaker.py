@@ -7,7 +7,13 @@ from dataclasses import replace
 from llm_fleet.fleet_file.check_bucket_names import check_own_bucket
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import network_of_services
-from llm_fleet.fleet_file.sagemaker import EndpointConfig, FleetEndpointModel, IdsOnClusters, NotebookConfig, StudioConfig
+from llm_fleet.fleet_file.sagemaker import (
+    EndpointConfig,
+    FleetEndpointModel,
+    IdsOnClusters,
+    NotebookConfig,
+    StudioConfig,
+)
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.hyperpod.group_roles import check_tags

@@ -19,7 +19,13 @@ from llm_fleet.spec.shape import Later
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.jobs.job import JobConfig
     from llm_fleet.fleet_file.monitoring import MonitoringConfig
-    from llm_fleet.fleet_file.sagemaker import EndpointConfig, NotebookConfig, StudioConfig, TrainingJobConfig, WatchConfig
+    from llm_fleet.fleet_file.sagemaker import (
+        EndpointConfig,
+        NotebookConfig,
+        StudioConfig,
+        TrainingJobConfig,
+        WatchConfig,
+    )
     from llm_fleet.fleet_file.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
     JobConfig = Annotated[Any, Later("llm_fleet.fleet_file.jobs.job", "JobConfig")]

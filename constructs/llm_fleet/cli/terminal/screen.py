@@ -33,6 +33,8 @@ def counted(number: int, noun: str) -> str:
 
 def plain_text(text: str) -> str:
     """Return `text` on one line, without what would steer the terminal: a name or a log line must not."""
+    if text.isprintable():  # Most are, and then nothing in it steers.
+        return text
     return "".join(" " if sign in "\t\r\n" else sign for sign in text if sign in "\t\r\n" or not _steers(sign))
 
 
