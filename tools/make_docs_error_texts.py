@@ -59,7 +59,7 @@ class _Module:
     def told(self, call: ast.Call, function: _Function | None, steps: int) -> Told:
         """Return what `call`, in `function`, says: by itself, or through the rule that it calls."""
         named = {keyword.arg: self.text(keyword.value, function, steps) for keyword in call.keywords if keyword.arg}
-        given = [text for value in call.args if (text := self.text(value, function, steps))]
+        given = [text for value in _texts(call) if (text := self.text(value, function, steps))]
         remedy = named.get("remedy") or (given[-1] if len(given) > 1 else "")
         message = named.get("message") or (given[0] if len(given) > 1 else "")
         if (message and remedy) or steps == 0:
@@ -152,6 +152,12 @@ def _calls(node: ast.AST, function: _Function | None) -> Iterator[tuple[_Functio
         if isinstance(child, ast.Call):
             yield function, child
         yield from _calls(child, child if isinstance(child, _Function) else function)
+
+
+def _texts(call: ast.Call) -> list[ast.expr]:
+    """Return what `call` is given in order; `spec.wrong(field, …)` without the field."""
+    of_field = isinstance(call.func, ast.Attribute) and call.func.attr == "wrong"
+    return call.args[1:] if of_field else call.args
 
 
 def _codes(call: ast.Call) -> Iterator[str]:

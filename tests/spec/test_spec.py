@@ -13,12 +13,13 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.spec.people import SlurmAccount
-from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Subnet
+from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Secret, Subnet
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec, Within, in_long_form, in_request
-from llm_fleet.spec.values import PATH, InFile, KeyArn, Seconds, Several
+from llm_fleet.spec.values import PATH, InFile, KeyArn, Named, Seconds, Several
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 TEXT_TOKEN, NUMBER_TOKEN = "${Token[TOKEN.1]}", -1.8881545897087e289
 
 
@@ -327,3 +328,49 @@ def test_a_field_with_its_property_is_rendered_where_it_is_given() -> None:
         "update": {"policy": {"size": 0}, "alarms": [{"name": "x"}, {"name": TEXT_TOKEN}]},
     }
     assert in_request(Unit(name="a", rolling=Rolling())) == {"unitName": "a", "update": {}}
+
+
+class Login(Spec):
+    """What a problem shows, and what it does not."""
+
+    secret: Annotated[Secret | None, Field(alias="password")] = None
+    variables: Mapping[str, str] = {}
+    mode: Mode = Mode.FAST
+    steps: tuple[int, ...] = (4,)
+    task: Task | None = None
+    queues: Named[Task] = ()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("steps", [4]),
+        ("mode", "slow"),
+        ("secret", None),
+        ("task", None),
+        (("variables", "A"), "a"),
+        (("variables", "B"), None),
+        (("steps", 0), 4),
+        (("task", "pause", "seconds"), 60),
+        (("queues", "q", "retry", "times"), 3),
+    ],
+)
+def test_a_problem_of_a_field_has_its_path_and_value(field: str | tuple[str | int, ...], value: Any) -> None:
+    task = Task(name="q", pause=Pause(seconds=60), retry=Retry())
+    login = Login(secret=SECRET, variables={"A": "a"}, mode=Mode.SLOW, task=task, queues=[task])
+    found = login.wrong(field, Code.QUANTITY, "it is wrong", "mend it", allowed="another")
+    path = (field,) if isinstance(field, str) else field
+    assert found == Problem(
+        code=Code.QUANTITY, message="it is wrong", remedy="mend it", path=path, value=value, allowed="another"
+    )
+
+
+def test_a_problem_of_a_field_may_have_another_value_or_none() -> None:
+    retry = Retry(times=5)
+    assert retry.wrong("times", Code.QUANTITY, "…", "…", value=None).value is None
+    assert retry.wrong("times", Code.QUANTITY, "…", "…", value="5 of 3").value == "5 of 3"
+
+
+def test_a_problem_of_a_field_that_there_is_not_fails() -> None:
+    with pytest.raises(AttributeError):
+        Retry().wrong("time", Code.QUANTITY, "…", "…")

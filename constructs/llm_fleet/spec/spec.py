@@ -15,6 +15,7 @@ A thing is described once, as a subclass of `Spec`:
 - **A fleet file** writes `warm_pool: {keep: 30 min}`, or `warm_pool: 30 min` for the field with `SHORTHAND`: aliases
   and units. The loader reports what is wrong, with the line.
 - **Rules** get the same object from both. The construct and the fleet file's checks call them, so a `Spec` knows none.
+  `pool.wrong("cap_seconds", Code.X, "the cap is …", "write …")` is the problem of a field, with its path and value.
 - **Schema, editor completion and pages** follow from the annotations, and from the text below each attribute.
 
 What a field can carry, all in `Annotated[…]`:
@@ -47,7 +48,7 @@ A feature that still has a fleet-file model, protocols, value classes and a tran
    from the models. `Within` for what a rule only compares with two bounds.
 2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
 3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
-4. `fleet_file`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
+4. `fleet_file`: the model becomes the `Spec`, or its subclass with the names of other parts. Model and view go.
    `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
    named, `from_shorthand` of the first reads it.
 5. The stack hands the `Spec` over. The translator goes.
@@ -59,10 +60,10 @@ Two facts shape the code. A CDK token may stand for any value of a field, so in 
 fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.fields import FieldInfo
@@ -74,14 +75,17 @@ from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of
-from llm_fleet.spec.values import InFile, Quantity
+from llm_fleet.spec.references import Reference
+from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of, metadata_of
+from llm_fleet.spec.values import InFile, Quantity, TextForm
 
 SHORTHAND = "shorthand"
 """Metadata of the field that a single value in a fleet file stands for."""
 PYTHON_ONLY = "(in Python)"
 """How the alias of a field begins that a fleet file does not have; no key that is written without quotes does."""
 _HIDDEN = "("
+_PLAIN = (str, int, float)
+_OF_FIELD: Final = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,6 +149,25 @@ class Spec(FleetModel):
         """Return what `to`, a description of the same thing with fewer or other fields, has of it, with `changes`."""
         of = {name: getattr(self, name) for name in to.model_fields if name in type(self).model_fields}
         return to.model_construct(**{**of, **changes})
+
+    def wrong(
+        self,
+        field: str | tuple[PathPart, ...],
+        code: AnyCode,
+        message: str,
+        remedy: str,
+        *,
+        allowed: str = "",
+        value: Any = _OF_FIELD,
+    ) -> Problem:
+        """Return the problem of `field`: an attribute, or the path of something in it, e.g. `("env", "HF_TOKEN")`.
+
+        The problem has the value from there. Give a `value` where another one is wrong, and `None` where it may be a
+        secret, or says nothing.
+        """
+        path = (field,) if isinstance(field, str) else field
+        shown = _shown_at(self, path) if value is _OF_FIELD else value
+        return Problem(code=code, message=message, remedy=remedy, path=path, value=shown, allowed=allowed)
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -212,6 +235,32 @@ class Spec(FleetModel):
         short = [] if name is None else [_only_form(node["properties"][cls.key_of(name)])]
         node[SHORTHAND] = [*short, *cls.shorthand_schemas()]
         return reference
+
+
+def _shown_at(spec: Spec, path: tuple[PathPart, ...]) -> Any:
+    """Return the value at `path` as a problem shows it: none of a secret, of a mapping or of an object of the CDK."""
+    value: Any = spec
+    for part in path:
+        if isinstance(value, FleetModel):
+            field = type(value).model_fields.get(str(part))
+            if field is not None and any(_is_secret(each) for each in _metadata(field)):
+                return None
+            value = getattr(value, str(part))
+        elif isinstance(value, Mapping):
+            value = cast("Mapping[PathPart, Any]", value).get(part)
+        else:  # A part with a name is found by it, any other by its index.
+            value = value[part] if isinstance(part, int) else next(each for each in value if each.name == part)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        items = list(cast("Sequence[Any]", value))
+        return items if all(isinstance(item, _PLAIN) for item in items) else None
+    return value if isinstance(value, _PLAIN) else None
+
+
+def _is_secret(metadata: Any) -> bool:
+    form = metadata.form if isinstance(metadata, Reference) else metadata
+    return isinstance(form, TextForm) and form.secret
 
 
 def in_request(spec: Spec) -> dict[str, Any]:
@@ -319,9 +368,14 @@ def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
 
 def _quantity(field: FieldInfo) -> Quantity | None:
     """Return the unit of `field`, which may be optional; `None` where it has none."""
-    arms = (field.annotation, *get_args(field.annotation))
-    metadata = (*field.metadata, *(each for arm in arms for each in getattr(arm, "__metadata__", ())))
-    return next((each for each in metadata if isinstance(each, Quantity)), None)
+    return next((each for each in _metadata(field) if isinstance(each, Quantity)), None)
+
+
+def _metadata(field: FieldInfo) -> Iterator[Any]:
+    """Give what stands behind the type of `field`, which may be optional."""
+    yield from field.metadata
+    for arm in (field.annotation, *get_args(field.annotation)):
+        yield from metadata_of(arm)
 
 
 def _only_form(node: dict[str, Any]) -> dict[str, Any]:

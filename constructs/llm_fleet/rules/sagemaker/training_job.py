@@ -112,7 +112,6 @@ def _isolated(job: TrainingJobSpec) -> list[Problem]:
     ]
 
 
-_SCHEDULE = SageMakerCode.TRAINING_SCHEDULE
 _RATE = re.compile(r"rate\((\d+) ([a-z]+)\)")
 _AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
 
@@ -123,35 +122,32 @@ def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
     fault = None if is_unresolved(schedule.expression) else _expression_fault(schedule.expression)
     if fault:
         problems.append(
-            Problem(
-                code=_SCHEDULE,
-                message=f"the schedule {fault}",
-                path=("expression",),
-                value=schedule.expression,
+            schedule.wrong(
+                "expression",
+                SageMakerCode.TRAINING_SCHEDULE,
+                f"the schedule {fault}",
+                f"write e.g. {CRON_EXAMPLE} or rate(7 days)",
                 allowed="cron(…), rate(…) or at(…)",
-                remedy=f"write e.g. {CRON_EXAMPLE} or rate(7 days)",
             )
         )
     if not is_unresolved(schedule.time_zone) and schedule.time_zone not in available_timezones():
         problems.append(
-            Problem(
-                code=_SCHEDULE,
-                message="there is no such time zone",
-                path=("time_zone",),
-                value=schedule.time_zone,
+            schedule.wrong(
+                "time_zone",
+                SageMakerCode.TRAINING_SCHEDULE,
+                "there is no such time zone",
+                "write e.g. UTC or Europe/Vienna",
                 allowed="names of the IANA database",
-                remedy="write e.g. UTC or Europe/Vienna",
             )
         )
     for name, value in schedule.hyperparameters.items():
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has a checker
             problems.append(
-                Problem(
-                    code=SageMakerCode.TRAINING_HYPERPARAMETER,
-                    message="a hyperparameter of an execution is a text, as SageMaker takes it",
-                    path=("hyperparameters", name),
-                    value=value,
-                    remedy=f'write "{value}"',
+                schedule.wrong(
+                    ("hyperparameters", name),
+                    SageMakerCode.TRAINING_HYPERPARAMETER,
+                    "a hyperparameter of an execution is a text, as SageMaker takes it",
+                    f'write "{value}"',
                 )
             )
     return problems
@@ -165,13 +161,12 @@ def check_capacity_retries(retries: CapacityRetries) -> list[Problem]:
     if longest >= first:
         return []
     return [
-        Problem(
-            code=SageMakerCode.TRAINING_CAPACITY,
-            message="the longest wait is shorter than the first",
-            path=("longest_wait_seconds",),
-            value=longest,
+        retries.wrong(
+            "longest_wait_seconds",
+            SageMakerCode.TRAINING_CAPACITY,
+            "the longest wait is shorter than the first",
+            "leave it out, or write more",
             allowed=f"{first} or more",
-            remedy="leave it out, or write more",
         )
     ]
 
@@ -265,10 +260,6 @@ def _plan(arn: str | None) -> Iterator[Problem]:
     )
 
 
-_TIME = SageMakerCode.TRAINING_TIME
-_POOL = SageMakerCode.TRAINING_WARM_POOL
-
-
 def check_times(job: TrainingJobSpec) -> list[Problem]:
     """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
     return [
@@ -283,29 +274,26 @@ def _known(value: Any) -> bool:
 
 
 def _pending(job: TrainingJobSpec) -> Iterator[Problem]:
-    seconds = job.max_pending_seconds
-    if seconds is None:
+    if job.max_pending_seconds is None:
         return
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is None and instance.accelerator is None:
-        yield Problem(
-            code=_TIME,
-            message=f"this has no effect on {instance.name}: it bounds the wait for accelerated instances",
-            remedy="leave it out",
-            path=("max_pending_seconds",),
-            value=seconds,
+        yield job.wrong(
+            "max_pending_seconds",
+            SageMakerCode.TRAINING_TIME,
+            f"this has no effect on {instance.name}: it bounds the wait for accelerated instances",
+            "leave it out",
         )
 
 
 def _spot(job: TrainingJobSpec, spot: Spot) -> Iterator[Problem]:
     wait = spot.max_wait_seconds
     if _known(wait) and _known(job.max_run_seconds) and wait is not None and 0 < wait < job.max_run_seconds:
-        yield Problem(
-            code=_TIME,
-            message=f"a job that may run {job.max_run_seconds} s cannot wait and run less than that altogether",
-            remedy=f"write {job.max_run_seconds} s or more, or let it run for a shorter time",
-            path=("spot", "max_wait_seconds"),
-            value=wait,
+        yield job.wrong(
+            ("spot", "max_wait_seconds"),
+            SageMakerCode.TRAINING_TIME,
+            f"a job that may run {job.max_run_seconds} s cannot wait and run less than that altogether",
+            f"write {job.max_run_seconds} s or more, or let it run for a shorter time",
         )
 
 
@@ -315,20 +303,19 @@ def _warm_pool(job: TrainingJobSpec) -> Iterator[Problem]:
         return
     known = _known(pool.keep_alive_seconds) and _known(pool.cap_seconds)
     if not check_fields(pool) and known and pool.keep_alive_seconds > pool.cap_seconds:
-        yield Problem(
-            code=_POOL,
-            message=f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",
-            remedy=f"keep it {pool.cap_seconds} s at most, or set a higher cap: idle instances are paid in full",
-            path=("warm_pool", "keep_alive_seconds"),
-            value=pool.keep_alive_seconds,
+        yield job.wrong(
+            ("warm_pool", "keep_alive_seconds"),
+            SageMakerCode.TRAINING_WARM_POOL,
+            f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",
+            f"keep it {pool.cap_seconds} s at most, or set a higher cap: idle instances are paid in full",
             allowed=f"1 to {pool.cap_seconds}",
         )
     if job.spot is not None:
-        yield Problem(
-            code=_POOL,
-            message="spot instances cannot be kept warm",
-            remedy="take the warm pool out, or the spot instances",
-            path=("warm_pool",),
+        yield job.wrong(
+            "warm_pool",
+            SageMakerCode.TRAINING_WARM_POOL,
+            "spot instances cannot be kept warm",
+            "take the warm pool out, or the spot instances",
         )
 
 
