@@ -49,7 +49,7 @@ class _Module:
         self.constants = _assigned(tree.body)
         self.homes = {
             alias.asname or alias.name: (one.module, alias.name)
-            for one in tree.body
+            for one in ast.walk(tree)
             if isinstance(one, ast.ImportFrom) and one.module
             for alias in one.names
         }

@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from llm_fleet.cli.session import find_target
+from llm_fleet.cli.nodes.slurm_view import find_target
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.codes import Code

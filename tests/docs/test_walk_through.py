@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli import session
+from llm_fleet.cli.nodes import slurm_view
+from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.main import main
-from llm_fleet.cli.session import Target
 from llm_fleet.fleet_file.load import load_fleet
 from tests.cli.jobs.conftest import FakeCluster
 from tools.synth_environment import ROOT
@@ -55,7 +55,7 @@ def test_all_others_do_what_the_page_says(
     def find(*_: object) -> Target:
         return Target(name="controller", ssm="sagemaker-cluster:0123456789ab_controller-i-01", region="us-west-2")
 
-    monkeypatch.setattr(session, "find_target", find)
+    monkeypatch.setattr(slurm_view, "find_target", find)
     monkeypatch.chdir(tmp_path)
     for words, mark in commands(part):
         if not mark:

@@ -4,24 +4,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from llm_fleet.cli.commands import (
-    bundle,
-    check,
-    connect,
-    events,
-    fleet_file,
-    jobs,
-    logs,
-    mirror,
-    nodes,
-    plan,
-    update,
-    upgrade,
-)
-from llm_fleet.cli.commands import verb as completion
-from llm_fleet.cli.failures import ExitCode
+from llm_fleet.cli import bundle, check, connect, events, importing, jobs, logs, mirror, nodes, plan, update, upgrade
 from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost, plain_line
+from llm_fleet.cli.verb import ExitCode, add_completion_to
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -78,35 +65,57 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    verb = verbs.add_parser(
-        "import", help="turn a ParallelCluster configuration, or a request of create-cluster, into a fleet file"
-    )
-    verb.add_argument(
-        "file",
-        metavar="FILE",
-        help="ParallelCluster's YAML; or a request of `aws sagemaker create-cluster` as JSON: whole, its groups, one "
-        "group, or a filled-in skeleton. A key that is not understood is named and left out, and the exit code is 4",
-    )
-    verb.add_argument("--name", help="name of the cluster (default: the one in FILE, else that of FILE if it is short)")
-    verb.add_argument("--region", help="AWS Region, e.g. us-west-2, where the file does not name it")
-    verb.add_argument("--az", action="append", default=[], metavar="ID", help="AZ id, e.g. usw2-az4; one a subnet")
-    verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the file's subnets are in")
-    verb.add_argument("-o", "--out", metavar="OUT", help="file to write (default: standard output)")
-    verb.add_argument("--force", action="store_true", help="write over OUT")
-    verb.set_defaults(run=fleet_file.import_)
-
+    importing.add_to(verbs)
     verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
     verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
     verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.set_defaults(run=fleet_file.validate)
+    verb.set_defaults(run=_validate)
 
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
-    verb.set_defaults(run=fleet_file.schema)
+    verb.set_defaults(run=_schema)
 
     for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, update):
         verb_of.add_to(verbs)
-    completion.add_to(verbs, _parser)
+    add_completion_to(verbs, _parser)
     return parser
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    """Check a fleet file."""
+    from llm_fleet.cli.terminal.screen import counted
+    from llm_fleet.fleet_file.load import load_fleet
+
+    path = Path(arguments.file)
+    fleet = load_fleet(path)
+    told = {
+        "cluster": len(fleet.clusters),
+        "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
+        "service": len(fleet.services),
+        "job": len(fleet.jobs),
+        "notebook": len(fleet.notebooks),
+        "Studio": int(fleet.studio is not None),
+        "endpoint": len(fleet.endpoints),
+        "training job": len(fleet.training_jobs),
+        "watch": int(fleet.watch is not None),
+    }
+    if arguments.json:
+        from llm_fleet.cli.terminal.screen import print_json
+
+        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": told, "problems": []})
+        return 0
+    without_nodes = any(number for what, number in told.items() if what not in ("cluster", "node", "job"))
+    shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
+    found = [counted(number, what) for what, number in told.items() if number or what in shown]
+    print(f"{path}: good; {', '.join(found)} in {fleet.region}")
+    return 0
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON Schema of the fleet file."""
+    from llm_fleet.fleet_file.schema import schema_text
+
+    print(schema_text(), end="")
+    return 0
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.values import did_you_mean
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet
@@ -153,6 +152,8 @@ def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region:
     for place in places:
         if asked in (place.key, place.name):
             return place
+    from llm_fleet.rules.values import did_you_mean  # It imports the catalog, which `--help` can do without.
+
     names_known = [str(place.key) for place in places]
     refuse(
         CommandCode.PLACE_UNKNOWN,

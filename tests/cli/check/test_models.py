@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
-from llm_fleet.cli.check import models
-from llm_fleet.cli.check.images import features_of, running_images
-from llm_fleet.cli.check.models import hub_status
+from llm_fleet.cli.check import images_and_models as models
+from llm_fleet.cli.check.images_and_models import features_of, hub_status, running_images
 from llm_fleet.cli.check.question import Account, Answer
 from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws

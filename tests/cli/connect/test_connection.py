@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli import session as session_module
+from llm_fleet.cli.aws import session as session_module
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.connect import interactive as programs_module
+from llm_fleet.cli.aws.session import Session, Target, run_command
+from llm_fleet.cli.connect import this_machine as programs_module
 from llm_fleet.cli.connect.connection import Ports, forward_words, reached_node, shell_words, task_words
-from llm_fleet.cli.connect.interactive import Platform, check_programs, open_session
-from llm_fleet.cli.connect.ssh_config import INCLUDE, ssh_config, write_ssh_file
-from llm_fleet.cli.nodes.node import Listing, NodeRole
-from llm_fleet.cli.nodes.wanted_node import wanted_node
+from llm_fleet.cli.connect.this_machine import (
+    INCLUDE,
+    Platform,
+    check_programs,
+    open_session,
+    ssh_config,
+    write_ssh_file,
+)
+from llm_fleet.cli.nodes.node import Listing, NodeRole, wanted_node
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError
 from tests.cli.connect.session_programs import SessionPrograms

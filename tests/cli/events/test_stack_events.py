@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from llm_fleet.catalog.nodes import remedy_for
-from llm_fleet.cli.events.event import Event, Level, merged
-from llm_fleet.cli.events.stack_events import cluster_stacks, stack_events
+from llm_fleet.cli.events.cluster_events import Event, Level, merged
+from llm_fleet.cli.events.collected_events import cluster_stacks, stack_events
 
 START = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.catalog.job_settings import job_stages
-from llm_fleet.cli import session
+from llm_fleet.cli.nodes import slurm_view
+from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.main import main
-from llm_fleet.cli.session import Target
 from llm_fleet.jobs.batch_file import BatchFile
 from tests.cli.jobs.conftest import FakeCluster
 
@@ -211,7 +211,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(*_: object) -> Target:
         return Target(name="controller i-1", ssm="sagemaker-cluster:0123456789ab_controller-i-01", region="us-west-2")
 
-    monkeypatch.setattr(session, "find_target", find)
+    monkeypatch.setattr(slurm_view, "find_target", find)
 
 
 def fleet(cluster: FakeCluster, users: str = "{}") -> str:

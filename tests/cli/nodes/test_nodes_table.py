@@ -10,9 +10,9 @@ from llm_fleet.catalog.aws_api import ApiRate
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.nodes import list_nodes
 from llm_fleet.cli.nodes.list_nodes import listing_of
-from llm_fleet.cli.nodes.node import Node, NodeRole, Pace, expanded
+from llm_fleet.cli.nodes.node import Node, NodeRole, Pace
 from llm_fleet.cli.nodes.nodes_table import NodeRow, Sight, look, rows_of, watch
-from llm_fleet.cli.nodes.slurm_view import SlurmView, read_slurm
+from llm_fleet.cli.nodes.slurm_view import SlurmView, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.command_codes import CommandCode, NodesCode

@@ -1,14 +1,17 @@
-"""Clients of AWS's services, and what AWS's refusals mean."""
+"""Clients of AWS's services, what AWS's refusals mean, and templates of deployed stacks."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from llm_fleet.cli.verb import is_of_aws, refuse
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
@@ -95,7 +98,6 @@ _NAMES = {
     "ClusterNotFoundException ServiceNotFoundException NotFoundException",
 }
 _BY_NAME = {name: code for code, names in _NAMES.items() for name in names.split()}
-
 _CALL = {
     CommandCode.NO_CREDENTIALS: "there are no credentials to ask AWS with",
     CommandCode.EXPIRED: "your credentials have expired",
@@ -107,7 +109,6 @@ _CALL = {
     CommandCode.GONE: "it is not there",
     CommandCode.REFUSED: "AWS refuses",
 }
-
 _REMEDIES = {
     CommandCode.NO_BOTO3: "run `pip install 'llm-fleet[aws]'`, or `pip install boto3`",
     CommandCode.NO_CREDENTIALS: "run `aws configure sso` or `aws login`, or set AWS_PROFILE; `aws sts "
@@ -125,8 +126,6 @@ _REMEDIES = {
     CommandCode.REFUSED: "what AWS says tells why; see that the fleet file, the region and the account are those that "
     "you mean",
 }
-
-
 _ATTEMPTS = 6
 """HyperPod's calls allow few a second; boto3's three attempts are over within two."""
 
@@ -197,3 +196,44 @@ class AwsClients:
     def sts(self) -> STSClient:
         """Who asks."""
         return self.client("sts")
+
+
+_NO_STACK = '{"Resources": {}}\n'
+
+
+def stack_template(name: str, *, region: str | None, none_yet_ok: bool) -> str:
+    """Return the template that the stack `name` was deployed with; raise `FleetError` (LF680) where there is none.
+
+    With `none_yet_ok` a stack that does not exist has an empty template, so that CI can ask before the first
+    deployment, too. Other refusals, e.g. of credentials, are told all the same.
+    """
+    client = _stack_client(region)
+    try:
+        body: object = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+    except Exception as error:
+        if not is_of_aws(error):
+            raise
+        if none_yet_ok and "does not exist" in str(error):
+            return _NO_STACK
+        _refuse_template(name, str(error), "see that the name, the region and your credentials are right")
+    return body if isinstance(body, str) else json.dumps(body, indent=1) + "\n"
+
+
+def _stack_client(region: str | None) -> CloudFormationClient:
+    try:
+        import boto3
+    except ImportError:
+        _refuse_template(
+            "boto3", "it is not installed", "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
+        )
+    try:
+        return boto3.client("cloudformation", region_name=region)
+    except Exception as error:
+        if not is_of_aws(error):
+            raise
+        _refuse_template("CloudFormation", str(error), "name the region with --region")
+
+
+def _refuse_template(subject: str, reason: str, remedy: str) -> NoReturn:
+    message = f"the template cannot be had: {reason}"
+    refuse(Code.PC_DEPLOYED_UNREADABLE, message, remedy, subject=subject)

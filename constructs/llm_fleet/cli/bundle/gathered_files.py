@@ -3,7 +3,9 @@
 import json
 import os
 import platform
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -11,24 +13,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
-from llm_fleet.cli.bundle.archive import Found, Piece, safe_name, written
 from llm_fleet.cli.bundle.redact import Redactor
-from llm_fleet.cli.events.collected import collect
-from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.events.collected_events import collect
 from llm_fleet.cli.logs.gather import Gathered, gather
 from llm_fleet.cli.logs.log_place import LogPlace
 from llm_fleet.cli.logs.log_streams import stream_lines
-from llm_fleet.cli.logs.node_runs import NodeRun, Source
-from llm_fleet.cli.logs.reports import split_uri
+from llm_fleet.cli.logs.node_runs import NodeRun, Source, split_uri
 from llm_fleet.cli.logs.show_logs import log_place
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Step, progress, told_problem
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet
+
+Found = str | dict[str, Any] | list[Any]
+"""Text, or what is written as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file, and how what is in it is found out."""
+
+    name: str
+    find: Callable[[], Found]
+    """Raises `FleetError` where it cannot be had."""
+
+
+def written(found: Found, redactor: Redactor) -> str:
+    """Return what the file holds, without secrets."""
+    if isinstance(found, str):
+        return redactor.text(found)
+    text = json.dumps(redactor.data(json.loads(json.dumps(found, default=_plain))), indent=2)
+    return redactor.text(text) + "\n"
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)  # pyright: ignore
+
+
+def safe_name(name: str) -> str:
+    """Return a name that a file may have anywhere."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip(".") or "_"
 
 
 _PACKAGES = ("llm-fleet", "boto3", "botocore", "aws-cdk-lib", "pydantic", "rich")
@@ -97,7 +126,8 @@ def slurm_state(fleet: "Fleet | None", place: Place) -> str:
             "name the file with -f, or leave this out with --no-session",
             subject=str(place),
         )
-    from llm_fleet.cli.session import Session, find_target
+    from llm_fleet.cli.aws.session import Session
+    from llm_fleet.cli.nodes.slurm_view import find_target
 
     done = Session(find_target(cluster, place.region or ""), user="root").run(_SCRIPT)
     return "\n".join(done.lines) + "\n"
@@ -192,7 +222,6 @@ def _stack(clients: AwsClients, stack: str) -> Found:
 
 
 def _slurm(fleet: "Fleet | None", place: Place) -> Found:
-    pass  # MERGED
 
     return slurm_state(fleet, place)
 

@@ -1,15 +1,57 @@
-"""`llm-fleet check`: what its parts are. The command line reads this file alone, and the rest when it runs."""
+"""`llm-fleet check`: what it is given, and what it does."""
 
-from enum import StrEnum
+import argparse
+import sys
+from pathlib import Path
+
+from llm_fleet.cli.check.question import Topic
+from llm_fleet.cli.verb import Verbs
 
 
-class Topic(StrEnum):
-    """A part of the preflight, as `--only` names it."""
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = verbs.add_parser(
+        "check", help="ask your account whether a fleet file can be deployed in it; changes nothing"
+    )
+    verb.add_argument("file", metavar="FLEET", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
+    verb.add_argument("--region", help="AWS Region to ask in (default: the fleet file's)")
+    verb.add_argument(
+        "--only",
+        action="append",
+        choices=[topic.value for topic in Topic],
+        help="check this alone; may be given several times (default: everything)",
+    )
+    verb.add_argument(
+        "--hub",
+        action="store_true",
+        help="ask the Hugging Face Hub too, with the token of the fleet's secret, which is read for it and never shown",
+    )
+    verb.add_argument("--json", action="store_true", help="print JSON, for CI")
+    verb.set_defaults(run=check)
 
-    QUOTAS = "quotas"
-    OFFERINGS = "offerings"
-    CAPACITY = "capacity"
-    NETWORK = "network"
-    STORAGE = "storage"
-    IMAGES = "images"
-    MODELS = "models"
+
+def check(arguments: argparse.Namespace) -> int:
+    """Ask, and tell what came of it. Returns 0: good, 1: problems, 3: something could not be asked."""
+    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.check.preflight import as_data, as_text, ask_all, exit_code, questions_of
+    from llm_fleet.cli.check.question import Account
+    from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+    from llm_fleet.fleet_file.load import load_fleet
+    from llm_fleet.rules.problem import raise_problems
+    from llm_fleet.rules.regions import check_region
+
+    fleet = load_fleet(Path(arguments.file))
+    region = arguments.region or fleet.region
+    raise_problems([problem.under("--region") for problem in check_region(region)], subject="the command line")
+    topics = [Topic(name) for name in arguments.only or list(Topic)]
+    account = Account(AwsClients(region=region))
+    questions = questions_of(fleet, region=region, topics=topics, ask_hub=arguments.hub)
+    with progress("asking your account") as step:
+        outcomes = ask_all(account, questions, step)
+    number = str(account.identity["Account"])
+    if arguments.json:
+        print_json(as_data(outcomes, fleet=fleet.name, region=region, account=number))
+    else:
+        where = f"{fleet.name} in {region}, account {number}"
+        sys.stdout.write(as_text(outcomes, Screen.of_output(), where=where))
+    return exit_code(outcomes)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check import Topic
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question
+from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic
 from llm_fleet.fleet_file.check_network import endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of

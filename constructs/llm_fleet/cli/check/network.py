@@ -9,8 +9,7 @@ from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check import Topic
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic, own_ids
 from llm_fleet.fleet_file.check_network import address_plan, endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import machines_of

@@ -1,14 +1,17 @@
-"""Asks all questions of a check at once."""
+"""Asks all questions of a check at once, and tells what came of them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check import Topic, capacity, images, models, network, quotas, storage
-from llm_fleet.cli.check.question import Account, Outcome, Question, Verdict
-from llm_fleet.cli.terminal.screen import Step
+from llm_fleet.cli.check import capacity, network, quotas, storage
+from llm_fleet.cli.check.images_and_models import image_questions, model_questions
+from llm_fleet.cli.check.question import Account, Outcome, Question, Topic, Verdict
+from llm_fleet.cli.terminal.screen import Screen, Step, Tone, Toned, painted, plain_text, told_problem
+from llm_fleet.cli.terminal.table import Column, Table
+from llm_fleet.cli.verb import ExitCode
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.command_codes import CommandCode
 
@@ -74,8 +77,8 @@ def questions_of(fleet: Fleet, *, region: str, topics: Collection[Topic], ask_hu
         *capacity.capacity_questions(fleet, region=region),
         *network.questions(fleet, region=region),
         *storage.questions(fleet, region=region),
-        *images.questions(fleet, region=region),
-        *models.questions(fleet, region=region, ask_hub=ask_hub),
+        *image_questions(fleet, region=region),
+        *model_questions(fleet, region=region, ask_hub=ask_hub),
     )
     return [question for question in found if question.topic in topics]
 
@@ -124,3 +127,90 @@ def _not_asked(question: Question, refusal: AwsRefusal) -> Outcome:
         problems=refusal.problems,
         action=action,
     )
+
+
+_TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_ASKED: Tone.WARNING}
+_COLUMNS = (
+    Column(key="what", title="CHECKED"),
+    Column(key="verdict", title="VERDICT"),
+    Column(key="detail", title="DETAIL", wraps=True),
+)
+
+
+def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
+    """Return 1 when something is wrong, else 3 when something could not be asked, else 0."""
+    verdicts = {outcome.verdict for outcome in outcomes}
+    if Verdict.PROBLEM in verdicts:
+        return ExitCode.PROBLEMS
+    return ExitCode.NOT_ASKED if Verdict.NOT_ASKED in verdicts else ExitCode.FINE
+
+
+def as_text(outcomes: Sequence[Outcome], screen: Screen, *, where: str) -> str:
+    """Return the whole answer for people."""
+    rows = [
+        {
+            "what": outcome.question.what,
+            "verdict": Toned(outcome.verdict.value, _TONES[outcome.verdict]),
+            "detail": outcome.detail,
+        }
+        for outcome in outcomes
+    ]
+    parts = [
+        Table(columns=_COLUMNS, rows=rows).text(screen),
+        *_findings(outcomes, screen),
+        _refused_calls(outcomes, screen),
+    ]
+    return "\n".join(part for part in (*parts, _summary(outcomes, where)) if part)
+
+
+def as_data(outcomes: Sequence[Outcome], *, fleet: str, region: str, account: str) -> dict[str, Any]:
+    """Return the whole answer for programs."""
+    return {
+        "fleet": fleet,
+        "region": region,
+        "account": account,
+        "exit_code": int(exit_code(outcomes)),
+        "checks": [
+            {
+                "topic": outcome.question.topic.value,
+                "what": outcome.question.what,
+                "verdict": outcome.verdict.value,
+                "detail": outcome.detail,
+                **({"action": outcome.action} if outcome.action else {}),
+                "problems": [told_problem(problem) for problem in outcome.problems],
+            }
+            for outcome in outcomes
+        ],
+    }
+
+
+def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
+    """Return each problem once: one missing rule may be behind several lines of the table."""
+    problems = [problem for outcome in outcomes if outcome.verdict is Verdict.PROBLEM for problem in outcome.problems]
+    unique = list({(problem.code, problem.message): problem for problem in problems}.values())
+    return [_told(str(problem), screen) for problem in unique]
+
+
+def _told(text: str, screen: Screen) -> str:
+    head, *rest = text.split("\n")
+    lines = [painted(plain_text(head), Tone.STRONG, colour=screen.colour), *map(plain_text, rest)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
+    """Return what could not be asked, each action once, with what to do."""
+    refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_ASKED and one.problems}
+    lines = [painted("not asked", Tone.STRONG, colour=screen.colour)] if refused else []
+    for action, problem in refused.items():
+        remedy = problem.remedy.replace("the call", action, 1)
+        lines.append(f"  {action}  [{problem.code.value}]")
+        lines.append(f"    {plain_text(problem.message)}")
+        lines.append(f"    remedy:  {plain_text(remedy)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _summary(outcomes: Sequence[Outcome], where: str) -> str:
+    count = {verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict}
+    words = {Verdict.PROBLEM: "with a problem"}
+    told = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
+    return f"{where}: {len(outcomes)} checked{f'; {told}' if told else ''}\n"

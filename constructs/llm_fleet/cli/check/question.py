@@ -3,18 +3,33 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
-from llm_fleet.cli.check import Topic
 from llm_fleet.cli.place import places_in
-from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from llm_fleet.fleet_file.fleet import Fleet
+
+
+class Topic(StrEnum):
+    """A part of the preflight, as `--only` names it."""
+
+    QUOTAS = "quotas"
+    OFFERINGS = "offerings"
+    CAPACITY = "capacity"
+    NETWORK = "network"
+    STORAGE = "storage"
+    IMAGES = "images"
+    MODELS = "models"
+
 
 _PREFIXES = {"service-quotas": "servicequotas"}
 """Where the service's name in IAM is not boto3's."""
@@ -48,6 +63,8 @@ class Account:
 
         Raises `AwsRefusal` whose subject is the IAM action.
         """
+        from concurrent.futures import Future  # It imports logging, and the command line reads this file for `--help`.
+
         key = json.dumps([service, operation, parameters], sort_keys=True, default=str)
         with self._lock:
             asked = self._answers.get(key)
@@ -88,19 +105,19 @@ def header_of(refusal: AwsRefusal, name: str) -> str | None:
 _PARALLELCLUSTER = "parallelcluster:cluster-name"
 
 
-def own_ids(account: Account, fleet: Fleet) -> frozenset[str]:
+def own_ids(account: Account, fleet: "Fleet") -> frozenset[str]:
     """Return the physical ids of all that the fleet's stacks have made; of a stack that is not there, nothing."""
     return frozenset(thing for stack in _stacks(fleet) for thing in _ids_of(account, stack))
 
 
-def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: Fleet) -> bool:
+def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: "Fleet") -> bool:
     """Return whether an instance with these tags is a node of one of the fleet's ParallelClusters."""
     names = {cluster.cluster_name for cluster in fleet.parallelclusters.values()}
     told = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
     return told in names or told.rpartition("-")[0] in names  # A hash follows the name.
 
 
-def _stacks(fleet: Fleet) -> list[str]:
+def _stacks(fleet: "Fleet") -> list[str]:
     """Return the names of the stacks that make what quotas count: the network, storage, and what stands in them."""
     ours = [f"{fleet.name}-{part}" for part in ("network", "storage")]
     return [*ours, *(place.stack for place in places_in(fleet) if place.stack is not None)]

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.network import security_group
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, header_of, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic, header_of, own_ids
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.account.storage import (
     ExistingFileSystem,

@@ -15,16 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.connect.interactive import Platform, check_programs, open_session
-from llm_fleet.cli.connect.ssh_config import INCLUDE, ssh_config, write_ssh_file
-from llm_fleet.cli.failures import ExitCode, refuse
+from llm_fleet.cli.aws.session import Session, Target, run_command
+from llm_fleet.cli.connect.this_machine import (
+    INCLUDE,
+    Platform,
+    check_programs,
+    open_session,
+    ssh_config,
+    write_ssh_file,
+)
 from llm_fleet.cli.nodes.list_nodes import listing_of
-from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place
+from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place, wanted_node
 from llm_fleet.cli.nodes.nodes_table import rows_of
-from llm_fleet.cli.nodes.wanted_node import wanted_node
 from llm_fleet.cli.place import Kind, Place, fleet_of, place_of
-from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.cli.terminal.screen import plain_line, print_json, progress
+from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 
@@ -66,7 +71,7 @@ def reached_node(listing: Listing, asked: str | None, place: Place, region: str)
 
 def _by_slurm(listing: Listing, asked: str | None, region: str) -> Node | None:
     """Return the node of ParallelCluster that Slurm knows by this name, e.g. `trn1-st-node-1`: no tag tells it."""
-    from llm_fleet.cli.session import ask_slurm
+    from llm_fleet.cli.nodes.slurm_view import ask_slurm
 
     try:
         rows = rows_of(listing, ask_slurm(listing, region))

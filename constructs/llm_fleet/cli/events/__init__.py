@@ -1,1 +1,122 @@
-"""`llm-fleet events`."""
+"""`llm-fleet events`: what it is given, and what it does."""
+
+import argparse
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.place import add_place, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs, checked
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.events.collected_events import Collected
+    from llm_fleet.cli.place import Place
+
+_PAUSE = 15.0
+"""Seconds between two looks: an event is minutes' work of a service, and its calls are few a second."""
+_NONE = "no events; --all shows what went well, too\n"
+"""Of CloudFormation, which tells of each resource that it makes."""
+
+
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = verbs.add_parser("events", help="tell what happened to a cluster or service, with the messages")
+    add_place(verb)
+    verb.add_argument(
+        "--since", type=checked(_since), metavar="SPAN", help="not older than 2h, 3d, or 2026-11-22T03:00:00Z"
+    )
+    verb.add_argument("--node", metavar="N", help="only of one node: its label, id, Slurm's name or address")
+    verb.add_argument("--all", action="store_true", help="scale-in, and what CloudFormation did well, too")
+    verb.add_argument("--follow", action="store_true", help="events as they come, until Ctrl-C")
+    verb.add_argument("--json", action="store_true", help="print JSON; when following, one document a line")
+    verb.set_defaults(run=events)
+
+
+def _since(text: str) -> object:
+    from llm_fleet.cli.logs.log_streams import since
+
+    return since(text)
+
+
+def events(arguments: argparse.Namespace) -> int:
+    """Print the events; the exit code is 1 where one is an error or the cluster has failed, 3 where AWS kept some."""
+    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.events.collected_events import collect
+    from llm_fleet.cli.logs.log_streams import since
+    from llm_fleet.cli.nodes.list_nodes import wanted_id
+
+    begin = since(arguments.since)
+    place = place_of(arguments)
+    clients = AwsClients(region=place.region)
+    if arguments.node is not None:
+        arguments.node = wanted_id(clients, place, arguments.node, fleet=fleet_of(arguments))
+    if arguments.follow:
+        _follow(clients, place, arguments, begin)
+    found = collect(clients, place, since=begin, node=arguments.node, everything=arguments.all)
+    _print(found, place, as_json=arguments.json, everything=arguments.all)
+    return _exit_code(found)
+
+
+def _exit_code(found: "Collected") -> int:
+    from llm_fleet.cli.events.cluster_events import Level
+    from llm_fleet.cli.verb import ExitCode
+
+    if found.failure or any(event.level is Level.ERROR for event in found.events):
+        return ExitCode.PROBLEMS
+    return ExitCode.NOT_ASKED if found.problems else ExitCode.FINE
+
+
+def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
+    from llm_fleet.cli.events.cluster_events import events_table, outcome_words, remedies
+    from llm_fleet.cli.place import Kind
+    from llm_fleet.cli.terminal.screen import Screen, plain_text, print_json, told_problem
+
+    told = remedies(found.events, found.failure)
+    if as_json:
+        document = {
+            "name": place.name,
+            "kind": place.kind.value,
+            "state": found.state,
+            "failure": found.failure,
+            "events": [event.as_json() for event in found.events],
+            "remedies": told,
+            "remarks": found.remarks,
+            "problems": [told_problem(problem) for problem in found.problems],
+        }
+        print_json(document)
+        return
+    state = outcome_words(found.state, found.failure)
+    print(f"{place}: {plain_text(state)}\n" if state else "", end="")
+    none = "no events\n" if everything or place.kind is not Kind.PARALLELCLUSTER else _NONE
+    print(events_table(found.events).text(Screen.of_output()) if found.events else none, end="")
+    print("".join(f"\nremedy: {remedy}\n" for remedy in told), end="")
+    for remark in found.remarks:
+        print(f"note: {plain_text(remark)}", file=sys.stderr)
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
+
+
+def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace, begin: datetime | None) -> None:
+    """Print events as they come; ends by Ctrl-C only."""
+    import json
+    import time
+
+    from llm_fleet.cli.events.cluster_events import Event, one_line
+    from llm_fleet.cli.events.collected_events import collect
+    from llm_fleet.cli.terminal.screen import plain_text
+
+    shown: set[tuple[object, ...]] = set()
+    known: dict[str, Event] = {}
+    while True:
+        found = collect(clients, place, since=begin, node=arguments.node, everything=arguments.all, known=known)
+        for event in found.events:
+            known[event.key] = event
+            said = (event.time, event.source, event.about, event.what)
+            if said not in shown:
+                shown.add(said)
+                text = json.dumps(event.as_json(), default=str) if arguments.json else plain_text(one_line(event))
+                print(text, flush=True)
+        for problem in found.problems:
+            print(problem, file=sys.stderr)
+        time.sleep(_PAUSE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.instances import instances
-from llm_fleet.cli.importing.notes import Notes
+from llm_fleet.cli.importing.translation import Notes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import CapacityUnit, DeepHealthCheck, NodeType

@@ -1,14 +1,13 @@
 """A request of HyperPod's CreateCluster, as a fleet file."""
 
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from llm_fleet.catalog.network import region_of_az_id, regions
+from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.importing.hyperpod_group import (
     group_volumes,
     infer_roles,
@@ -17,12 +16,13 @@ from llm_fleet.cli.importing.hyperpod_group import (
     translate_group,
     unmounted,
 )
-from llm_fleet.cli.importing.notes import Notes
+from llm_fleet.cli.importing.translation import Asked, Notes, Translation, tell_region
 from llm_fleet.fleet_file.check_names import fleet_name_of
 from llm_fleet.fleet_file.located import locate
 from llm_fleet.fleet_file.read import read_text
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.values import nearest
 
 _GROUPS = "InstanceGroups"
 _GROUP = "instancegroupname"
@@ -114,35 +114,6 @@ def _of_another_kind(message: str, remedy: str, subject: str) -> FleetError:
     return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)
 
 
-_ARN_REGION = re.compile(r"arn:[a-z-]+:(?:sagemaker|secretsmanager|kms):([a-z0-9-]+):")
-_DNS_REGION = re.compile(r"\.fsx\.([a-z0-9-]+)\.amazonaws")
-_ENVIRONMENT = ("AWS_REGION", "AWS_DEFAULT_REGION")
-
-
-def tell_region(
-    request: Mapping[str, Any], asked: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
-) -> str:
-    """Return the region: as asked, else of the AZs, else as ARNs in the request tell it, else of the environment."""
-    if asked is not None:
-        return asked
-    found = [(region_of_az_id(zones[0]), "the AZ's")] if zones else []
-    found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
-    found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
-    for region, source in found:
-        if region is not None and region in regions():
-            notes.chosen(f"the region {region} is {source}: a request does not name its region")
-            return region
-    problems.append(
-        Problem(
-            code=Code.REQUEST_REGION,
-            message="a request does not name its region, and nothing in it tells it",
-            remedy="add `--region` and the region of the cluster, e.g. `--region us-west-2`",
-            allowed=", ".join(regions()),
-        )
-    )
-    return ""
-
-
 def tell_network(
     request: Mapping[str, Any], zones: Sequence[str], vpc: str | None, notes: Notes, problems: list[Problem]
 ) -> str | dict[str, Any]:
@@ -183,18 +154,6 @@ def _ask(subnets: Sequence[str]) -> Problem:
     )
 
 
-def _regions_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from _ARN_REGION.findall(value)
-        yield from _DNS_REGION.findall(value)
-    elif isinstance(value, Mapping):
-        for member in value.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from _regions_in(member)
-    elif isinstance(value, list):
-        for member in value:  # pyright: ignore[reportUnknownVariableType]
-            yield from _regions_in(member)
-
-
 _NOT_CARRIED = {
     "RestrictedInstanceGroups": "restricted groups are for Nova models on EKS",
     "RestrictedInstanceGroupsConfig": "restricted groups are for Nova models on EKS",
@@ -202,45 +161,7 @@ _NOT_CARRIED = {
     "AutoScaling": "Karpenter is for EKS",
     "ClusterRole": "it is for autoscaling on EKS",
 }
-_SHORT = 30
-"""Characters of a file's name that a cluster is called after: with accounting, ParallelCluster takes few more."""
 _ACCOUNT = re.compile(r"arn:[a-z-]+:iam::(\d{12}):role/")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the user says beside the request."""
-
-    stem: str
-    """Name of the request's file, without its ending: where it is short, it names a cluster without a name."""
-    name: str | None = None
-    """Of the cluster."""
-    region: str | None = None
-    zones: Sequence[str] = ()
-    vpc: str | None = None
-
-    def cluster_name(self, written: str, notes: Notes) -> str:
-        """Return how the cluster is called; `written` is its name in the request, empty where it has none there."""
-        if self.name is not None:
-            if written not in ("", self.name):
-                notes.mended(f"ClusterName {written} is {self.name}, as asked")
-            return self.name
-        if written:
-            return written
-        after_file = fleet_name_of(self.stem)
-        if after_file and len(self.stem) <= _SHORT:
-            notes.chosen(f"the cluster is called {after_file}, after the file; --name gives it another name")
-            return after_file
-        notes.chosen("the cluster is called cluster: the file's name is no short name; --name gives it another")
-        return "cluster"
-
-
-@dataclass(slots=True)
-class Translation:
-    """The fleet file's values, or why there are none."""
-
-    fleet: dict[str, Any] = field(default_factory=dict[str, Any])
-    problems: list[Problem] = field(default_factory=list[Problem])
 
 
 def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:
@@ -350,3 +271,117 @@ def _eks(config: Any) -> Problem:
         path=("Orchestrator", "Eks"),
         value=config,
     )
+
+
+_MEANS_SOMETHING_EMPTY = ("Spot", "OnDemand")
+"""Objects without members, whose being there is what they say."""
+_NOT_ZERO = ("ThreadsPerCore", "VolumeSizeInGB", "Port", "Value", "IdleWaitWindowInSeconds")
+"""Numbers that begin at 1 or later in the API: the skeleton's 0 says nothing."""
+_NOUNS = {dict: "an object", list: "a list"}
+
+
+@dataclass(slots=True)
+class Mender:
+    """Walks a request beside the shape that the API gives it."""
+
+    notes: Notes
+    problems: list[Problem] = field(default_factory=list[Problem])
+    blanks: int = 0
+    """Fields without a value, as the CLI's skeleton has them."""
+
+    def request(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return `request` in the API's form; what cannot be brought into it is in `problems`."""
+        mended = self._object(request, load("create_cluster_request"), ())
+        if self.blanks:
+            self.notes.left_out(f"{self.blanks} fields without a value, as the CLI's skeleton has them")
+        return mended
+
+    def _value(self, value: Any, shape: Any, path: tuple[PathPart, ...]) -> Any:
+        if isinstance(shape, dict):
+            return self._composite(value, dict, cast(dict[str, Any], shape), path)
+        if isinstance(shape, list):
+            return self._composite(value, list, cast(list[Any], shape), path)
+        return self._scalar(value, str(shape), path)
+
+    def _composite(self, value: Any, kind: type, shape: Any, path: tuple[PathPart, ...]) -> Any:
+        if not isinstance(value, kind):
+            self._wrong(value, _NOUNS[kind], path)
+            return None
+        if kind is dict:
+            return self._object(value, shape, path)
+        items = [self._value(item, shape[0], (*path, index)) for index, item in enumerate(value)]
+        return [item for item in items if not _is_blank(item)]
+
+    def _object(self, value: dict[str, Any], shape: dict[str, Any], path: tuple[PathPart, ...]) -> dict[str, Any]:
+        mended: dict[str, Any] = {}
+        for key, member in value.items():
+            name = self._name(key, shape, path)
+            if name is None:
+                continue
+            if name in mended:
+                self.notes.not_understood(f"{_say((*path, key))}: {name} is there already")
+                continue
+            inner = self._value(member, shape.get(name, shape.get("*")), (*path, name))
+            if (_is_blank(inner) and name not in _MEANS_SOMETHING_EMPTY) or (inner == 0 and name in _NOT_ZERO):
+                self.blanks += _is_blank(member) or inner == 0
+            else:
+                mended[name] = inner
+        return mended
+
+    def _name(self, key: str, shape: dict[str, Any], path: tuple[PathPart, ...]) -> str | None:
+        """Return the API's own spelling of `key`; `None` when it has no such name."""
+        if key in shape or "*" in shape:
+            return key
+        by_folded = {name.casefold(): name for name in shape}
+        name = by_folded.get(key.casefold().replace("_", "").replace("-", ""))
+        if name is not None:
+            self.notes.mended(f"{_say((*path, key))} is {name} in the API")
+            return name
+        offer = nearest(key, shape)
+        hint = f"; did you mean {offer}?" if offer else ""
+        self.notes.not_understood(f"{_say((*path, key))}, which the API does not have{hint}")
+        return None
+
+    def _scalar(self, value: Any, kind: str, path: tuple[PathPart, ...]) -> Any:
+        if kind == "integer":
+            return self._integer(value, path)
+        if kind == "boolean" and not isinstance(value, bool):
+            self._wrong(value, "true or false", path)
+            return None
+        if kind == "string" and not isinstance(value, str):
+            self._wrong(value, "text", path)
+            return None
+        return value
+
+    def _integer(self, value: Any, path: tuple[PathPart, ...]) -> int | None:
+        if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+            self.notes.mended(f"{_say(path)} is the number {int(value)}, not text")
+            return int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self._wrong(value, "a whole number", path)
+        return None
+
+    def _wrong(self, value: Any, expected: str, path: tuple[PathPart, ...]) -> None:
+        if _is_blank(value):
+            return
+        self.problems.append(
+            Problem(
+                code=Code.REQUEST_SHAPE,
+                message=f"{expected} should stand here",
+                remedy="write the request as `aws sagemaker create-cluster --generate-cli-skeleton` has it",
+                path=path,
+                value=value,
+            )
+        )
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def _say(path: tuple[PathPart, ...]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -9,11 +9,19 @@ from typing import Any, cast
 
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, gone
-from llm_fleet.cli.importing.hyperpod_request import Asked, Translation, tell_region
-from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.cli.importing.parallelcluster_queues import accounting, head_node, login_pool, queue, slurm
-from llm_fleet.cli.importing.parallelcluster_storage import Buckets, shared_storage
-from llm_fleet.cli.importing.parallelcluster_values import Section, amount, number, tags, told, truth, unless
+from llm_fleet.cli.importing.parallelcluster_values import Buckets, Section, shared_storage, tags
+from llm_fleet.cli.importing.translation import (
+    Asked,
+    Notes,
+    Translation,
+    amount,
+    number,
+    tell_region,
+    told,
+    truth,
+    unless,
+)
 from llm_fleet.fleet_file.check_names import fleet_name_of
 from llm_fleet.fleet_file.parallelcluster import is_parallelcluster
 from llm_fleet.fleet_file.parse import parse

@@ -4,22 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.cli.importing.parallelcluster_storage import Buckets
 from llm_fleet.cli.importing.parallelcluster_values import (
+    Buckets,
     Section,
     additional_groups,
-    amount,
     dcv,
-    number,
     placement,
     reservation,
     root_volume,
     scripts_and_policies,
     tags,
-    told,
-    truth,
-    unless,
 )
+from llm_fleet.cli.importing.translation import amount, number, told, truth, unless
 from llm_fleet.rules.parallelcluster.overrides import Place
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 

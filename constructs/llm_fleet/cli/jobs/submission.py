@@ -1,4 +1,4 @@
-"""A job on the cluster: submitted, listed, its log shown."""
+"""A run's batch files: checked, submitted, listed, and the log of a job shown."""
 
 from __future__ import annotations
 
@@ -6,19 +6,107 @@ import base64
 import gzip
 import io
 import json
+import shlex
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.job_settings import JobSetting, job_stages, shared_settings
-from llm_fleet.cli.failures import refuse
-from llm_fleet.cli.jobs.job_folder import cluster_script
-from llm_fleet.cli.session import CutOff, Done, Session
+from llm_fleet.cli.aws.session import CutOff, Done, Session
+from llm_fleet.cli.verb import refuse
+from llm_fleet.fleet_file.node_setup import NodeSetupModel
+from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile
+from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
+from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.jobs import TrainingPartition
 
 if TYPE_CHECKING:
     from llm_fleet.jobs.training_run import TrainingRun
+
+_FOLDER = Path(__file__).parent / "on_cluster"
+
+
+def cluster_script(name: str, **variables: str) -> str:
+    """Return the script `name`, e.g. `submit`, with `variables` set before its first line."""
+    text = (_FOLDER / f"{name}.sh").read_text(encoding="utf-8")
+    return "".join(f"{key}={shlex.quote(value)}\n" for key, value in variables.items()) + text
+
+
+def check_edited(files: Iterable[Path], partition: TrainingPartition | None = None) -> list[Problem]:
+    """Return what is wrong with `files`, on `partition` where it is known.
+
+    A stage is told by the file's name; of others, settings are not judged.
+    """
+    return [problem.under(str(file)) for file in files for problem in _check(file, partition)]
+
+
+def _check(file: Path, partition: TrainingPartition | None) -> list[Problem]:
+    if file.exists() and not (file.is_file() or file.is_dir()):  # A pipe or a device may never end.
+        message = "this is no regular file, so it can be no batch file"
+        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file")]
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror or "") if isinstance(error, OSError) else "it is not UTF-8"
+        message = f"the file cannot be read: {reason.lower()}"
+        return [Problem(code=Code.BATCH_FILE, message=message, remedy="name a batch file")]
+    found = check_batch_file(text, known=_known(file.name))
+    if partition is not None:
+        found += check_nodes(BatchFile.parse(text), partition=partition.name, nodes=partition.nodes)
+    return found
+
+
+def _known(name: str) -> Iterable[str] | None:
+    if name == RUN:
+        return shared_settings().settings
+    stage = job_stages().get(name.removesuffix(SUFFIX))
+    return stage.settings if stage else None
+
+
+def run_of(runs: Mapping[str, TrainingRun], name: str | None) -> TrainingRun:
+    """Return the run `name`, or the only one there is. Raises `FleetError` (LF884)."""
+    if name is None and len(runs) == 1:
+        return next(iter(runs.values()))
+    if name is not None and name in runs:
+        return runs[name]
+    names = ", ".join(runs)
+    problem = Problem(
+        code=Code.BATCH_STAGE,
+        message="the fleet file has no run of this name" if name else "nobody told which run",
+        value=name,
+        allowed=names,
+        remedy=did_you_mean(name or "", runs, otherwise="name one of these" if runs else "write it under `jobs:`"),
+        path=("jobs",),
+    )
+    raise FleetError([problem])
+
+
+_OF_THE_IMAGE = "#1000"
+"""The user that AWS's images bring, `ubuntu` or `ec2-user`, as sudo takes an id."""
+
+
+def user_of(cluster: NodeSetupModel, asked: str | None) -> str:
+    """Return whom to submit as: whoever is `asked` for, else the one of the cluster's `users:`, else the image's.
+
+    Raises `FleetError` (LF892) when it has several and nobody said which, or none of that name.
+    """
+    names = list(cluster.people)
+    if asked in names or (asked is not None and not names):
+        return asked
+    if asked is None and len(names) < 2:
+        return names[0] if names else _OF_THE_IMAGE
+    refuse(
+        Code.JOBS_USER,
+        "the cluster has no such user" if asked else "nobody told which of the cluster's users the jobs belong to",
+        did_you_mean(asked or "", names, otherwise=f"name one with --user: {', '.join(names)}"),
+        value=asked,
+        subject=f"cluster {cluster.cluster_name}",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,78 @@
-"""`llm-fleet logs`."""
+"""`llm-fleet logs`: what it is given, and what it does."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.place import add_place, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs, checked
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.logs.gather import Asked
+
+
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = verbs.add_parser("logs", help="tell how the starts of nodes went, by step and failure code")
+    add_place(verb)
+    verb.add_argument(
+        "--node", metavar="N", help="the lines of one node's last start: its label, id, Slurm's name or address"
+    )
+    verb.add_argument("--group", metavar="G", help="only nodes of this instance group, queue or container")
+    verb.add_argument("--step", metavar="S", help="the lines of one step, e.g. mount_lustre")
+    verb.add_argument("--code", metavar="LFN..", help="only nodes whose start ended with this code")
+    verb.add_argument("--failed", action="store_true", help="only nodes whose start failed")
+    verb.add_argument(
+        "--since", type=checked(_since), metavar="SPAN", help="not older than 2h, 3d, or 2026-11-22T03:00:00Z"
+    )
+    verb.add_argument("--follow", action="store_true", help="lines as they come, until Ctrl-C")
+    verb.add_argument(
+        "--log", metavar="L", help="lines of another log: health, deep-health; slurmctld and others of ParallelCluster"
+    )
+    verb.add_argument("--health", action="store_true", help="the same as --log health")
+    verb.add_argument("--raw", action="store_true", help="every line, as CloudWatch has it")
+    verb.add_argument("--json", action="store_true", help="print JSON; lines as one document a line")
+    verb.set_defaults(run=logs)
+
+
+def _since(text: str) -> object:
+    from llm_fleet.cli.logs.log_streams import since
+
+    return since(text)
+
+
+def logs(arguments: argparse.Namespace) -> int:
+    """Print what is asked for; the exit code is 1 where a node that is told of failed to start."""
+    from dataclasses import replace
+
+    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.logs.show_logs import show_lines, show_overview, show_service
+    from llm_fleet.cli.nodes.list_nodes import wanted_id
+    from llm_fleet.cli.place import Kind
+
+    asked = asked_of(arguments)
+    place = place_of(arguments)
+    if asked.node is not None:
+        clients = AwsClients(region=place.region)
+        asked = replace(asked, node=wanted_id(clients, place, asked.node, fleet=fleet_of(arguments)))
+    if place.kind is Kind.SERVICE:
+        return show_service(place, asked)
+    return show_lines(place, asked) if asked.lines else show_overview(place, asked)
+
+
+def asked_of(arguments: argparse.Namespace) -> "Asked":
+    """Return what the command line asks for. Raises `FleetError` (LF1120, LF1124)."""
+    from llm_fleet.cli.logs.gather import Asked, failure_code
+    from llm_fleet.cli.logs.log_streams import since
+
+    return Asked(
+        node=arguments.node,
+        group=arguments.group,
+        step=arguments.step,
+        code=failure_code(arguments.code),
+        failed=arguments.failed,
+        since=since(arguments.since),
+        follow=arguments.follow,
+        log="health" if arguments.health else arguments.log,
+        raw=arguments.raw,
+        as_json=arguments.json,
+    )

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.failures import ExitCode, refuse
 from llm_fleet.cli.logs.log_place import (
     PREFIXES,
     LogPlace,
@@ -22,11 +21,21 @@ from llm_fleet.cli.logs.log_place import (
     refuse_unknown,
     refuse_without_log,
 )
-from llm_fleet.cli.logs.log_streams import LogLine, ask, filtered_lines, stream_lines, stream_names
-from llm_fleet.cli.logs.node_runs import HOOKS, NodeRun, ParsedRun, Source, follow, parse_runs, print_line
-from llm_fleet.cli.logs.reports import StoredReports, read_report, reports_uri, stored_reports
+from llm_fleet.cli.logs.log_streams import LogLine, ask, filtered_lines, follow, print_line, stream_lines, stream_names
+from llm_fleet.cli.logs.node_runs import (
+    HOOKS,
+    NodeRun,
+    ParsedRun,
+    Source,
+    StoredReports,
+    parse_runs,
+    read_report,
+    reports_uri,
+    stored_reports,
+)
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import counted, plain_text, progress
+from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import Problem
 

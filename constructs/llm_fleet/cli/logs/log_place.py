@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import list_nodes
 from llm_fleet.cli.place import Kind, Place
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode, LogsCode
 from llm_fleet.rules.problem import FleetError, Problem
 

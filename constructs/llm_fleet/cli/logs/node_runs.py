@@ -1,19 +1,20 @@
-"""Runs of the node scripts, as their logs show them, and how a line of these is shown."""
+"""Runs of the node scripts, as their logs show them, and as the reports tell that nodes leave in S3."""
 
 import json
 import re
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import LogLine
-from llm_fleet.cli.terminal.screen import plain_line
+from llm_fleet.cli.terminal.screen import progress
 from llm_fleet.rules.command_codes import CommandCode
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 
 class Source(StrEnum):
@@ -278,21 +279,6 @@ def lines_of(runs: Sequence[ParsedRun]) -> list[LogLine]:
     return runs[-1].lines if runs else []
 
 
-PAUSE = 3.0
-"""Seconds between two looks: FilterLogEvents allows few calls a second in an account, and others look, too."""
-_OVERLAP = timedelta(seconds=60)
-"""Lines come late: each look begins so long before the newest line."""
-
-
-def print_line(line: LogLine, *, node: str, as_json: bool) -> None:
-    """Print one line; with `as_json` as one JSON document a line."""
-    if as_json:
-        told = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
-        print(json.dumps(told), flush=True)
-    else:
-        print(f"{line.time.astimezone(UTC):%H:%M:%S}  {plain_line(node)}  {plain_line(line.text)}", flush=True)
-
-
 def has_step(line: LogLine, step: str) -> bool:
     """Return whether a line is about `step`."""
     return step_of(line.text) == step
@@ -303,43 +289,111 @@ def has_code(line: LogLine, code: str) -> bool:
     return code in (own_text(line.text) or line.text).split()
 
 
-def follow(
-    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None],
-    show: Callable[[LogLine], None],
-    *,
-    since: datetime | None,
-    pause: float = PAUSE,
-) -> NoReturn:
-    """Show what `look` finds, each line once, and what comes after it; ends by Ctrl-C only.
+_REPORT = "/report.json"
+_MANIFEST = "fleet.json"
 
-    Where there is nothing to look into yet (`None`, or no such log group), it says so once and waits.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReports:
+    """The reports of one cluster."""
+
+    uri: str
+    newest: Mapping[str, str]
+    """By node, the URI of the last report."""
+
+
+def reports_uri(client: "S3Client", bundle_uris: Iterable[str]) -> str | None:
+    """Return where the nodes of a cluster leave reports, as the manifest of its deployed bundle says.
+
+    `None`: nowhere, or none of the bundles is llm-fleet's.
     """
-    shown: set[str] = set()
-    newest, waits = since, False
-    while True:
-        found = _found(look, newest - _OVERLAP if newest and newest != since else newest)
-        if found is None and not waits:
-            print("there is no such log yet: waiting for the first node to write it; Ctrl-C ends this", file=sys.stderr)
-        waits = found is None
-        for key, line in found or ():
-            if key not in shown:
-                shown.add(key)
-                show(line)
-                newest = line.time if newest is None else max(newest, line.time)
-        time.sleep(pause)
-
-
-def _found(
-    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None], since: datetime | None
-) -> list[tuple[str, LogLine]] | None:
-    try:
-        lines = look(since)
-        return None if lines is None else sorted(lines, key=_when)
-    except AwsRefusal as refused:
-        if refused.code is not CommandCode.GONE:
+    for uri in dict.fromkeys(bundle_uris):
+        bucket, prefix = split_uri(uri)
+        try:
+            told = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
+        except AwsRefusal as refused:
+            if refused.code is CommandCode.GONE:
+                continue
             raise
+        place: Mapping[str, Any] = told.get("reports") or {}
+        if place.get("s3_uri"):
+            return str(place["s3_uri"])
+    return None
+
+
+def stored_reports(client: "S3Client", uri: str) -> StoredReports:
+    """Return which nodes have reports below `uri`: `<node>/<time>/report.json`."""
+    bucket, prefix = split_uri(uri)
+    newest: dict[str, str] = {}
+    with told_of_aws(f"reports in {uri}"), progress("reports") as step:
+        for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            step()
+            for found in page.get("Contents", []):
+                key = found.get("Key", "")
+                if key.endswith(_REPORT) and key.count("/") >= prefix.count("/") + 2:
+                    node = key.removeprefix(prefix).partition("/")[0]
+                    newest[node] = max(newest.get(node, ""), f"s3://{bucket}/{key}")
+    return StoredReports(uri=uri, newest=newest)
+
+
+def read_report(client: "S3Client", uri: str, *, node: str, lives: bool) -> NodeRun | None:
+    """Return what a report tells; `None` where it is none of ours, or gone by now."""
+    bucket, key = split_uri(uri)
+    try:
+        told = _json(client, bucket, key)
+        return _run_of_report(told, node=node, lives=lives, uri=uri)
+    except AwsRefusal as refused:
+        if refused.code is CommandCode.GONE:
+            return None
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _when(found: tuple[str, LogLine]) -> datetime:
-    return found[1].time
+def split_uri(uri: str) -> tuple[str, str]:
+    """Return bucket and key of `s3://bucket/key`."""
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return bucket, key
+
+
+def _json(client: "S3Client", bucket: str, key: str) -> dict[str, Any]:
+    with told_of_aws(f"s3://{bucket}/{key}"):
+        body = client.get_object(Bucket=bucket, Key=key)["Body"].read()
+    try:
+        told: Any = json.loads(body)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+
+
+def _run_of_report(told: dict[str, Any], *, node: str, lives: bool, uri: str) -> NodeRun:
+    who: Mapping[str, Any] = told.get("node") or {}
+    return NodeRun(
+        node=node,
+        group=str(who.get("group", "unknown")),
+        source=Source.REPORT,
+        lives=lives,
+        hook=told.get("hook"),
+        started=_time(told.get("started")),
+        seconds=told.get("seconds"),
+        code=str(told["code"]),
+        cause=told.get("cause"),
+        remedy=told.get("remedy"),
+        steps=tuple(_step_of_report(step) for step in told.get("steps", ())),
+        place=uri,
+    )
+
+
+def _step_of_report(step: Mapping[str, Any]) -> StepRun:
+    return StepRun(
+        name=str(step["name"]),
+        state=str(step["state"]).replace("_", " "),
+        seconds=step.get("duration"),
+        code=step.get("code"),
+        cause=step.get("cause"),
+        remedy=step.get("remedy"),
+    )
+
+
+def _time(text: object) -> datetime | None:
+    return datetime.fromisoformat(text) if isinstance(text, str) else None

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.failures import ExitCode, refuse
 from llm_fleet.cli.logs.gather import Asked, Gathered, follow_lines, gather
 from llm_fleet.cli.logs.log_place import HOSTS, LogPlace, StoppedTask, service_log_group_of, stopped_tasks
-from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, stream_lines, stream_names
-from llm_fleet.cli.logs.node_runs import NodeRun, Source, follow, has_code, has_step, parse_runs, print_line
+from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, follow, print_line, stream_lines, stream_names
+from llm_fleet.cli.logs.node_runs import NodeRun, Source, has_code, has_step, parse_runs
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json, told_problem
 from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import LogsCode
 
 _SHOW_RUN_COLUMNS = (

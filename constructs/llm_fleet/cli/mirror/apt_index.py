@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.locked_file import LockedFile
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 
 _SECONDS = 600

@@ -16,11 +16,11 @@ from llm_fleet.catalog.neuron import (
     host_packages,
     neuron_releases,
 )
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.apt_index import AptIndex, Wanted
 from llm_fleet.cli.mirror.index_pages import fetch, named_file
 from llm_fleet.cli.mirror.locked_file import LockedFile, Store
 from llm_fleet.cli.mirror.wheels import Resolver, file_lines, find_wheel, indexes_of, stack_lines, with_stack
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import check_neuron_name
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems

@@ -30,8 +30,8 @@ from urllib.error import HTTPError
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from urllib.request import Request, urlopen
 
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.locked_file import LockedFile
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.packages import plain

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_fleet.cli.failures import is_of_aws, refuse
+from llm_fleet.cli.verb import is_of_aws, refuse
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock, check_mirror_place, mirror_key, split_s3_uri

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.neuron import neuron_releases
 from llm_fleet.catalog.training_environments import neuron_index, pythons_of, training_stacks, vendor_packages
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.index_pages import IndexedFile, Indexes, OneIndex, read_page, serve_one_index, size_of
 from llm_fleet.cli.mirror.locked_file import LockedFile
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.packages import plain

@@ -1,1 +1,92 @@
-"""`llm-fleet nodes`."""
+"""`llm-fleet nodes`: what it is given, and what it does."""
+
+import argparse
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.place import add_place, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.nodes.list_nodes import Seen
+    from llm_fleet.cli.nodes.nodes_table import Sight
+
+_EVERY = 15.0
+_LEAST, _MOST = 5.0, 3600.0
+
+
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = verbs.add_parser("nodes", help="show the nodes of a cluster as AWS and Slurm see them, side by side")
+    add_place(verb)
+    verb.add_argument("--group", metavar="NAME", help="only this instance group, queue or login pool")
+    verb.add_argument("--status", help="only nodes in this status: AWS's or Slurm's word, or `differs`")
+    # upgrade and bundle call it --no-session: whoever is used to that need not look it up.
+    verb.add_argument(
+        "--no-slurm", "--no-session", action="store_true", help="ask AWS only; no session with the controller"
+    )
+    verb.add_argument(
+        "--watch", nargs="?", type=_seconds, const=_EVERY, metavar="SECONDS", help="again and again, until Ctrl-C"
+    )
+    verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.set_defaults(run=run, usage=verb.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
+    from llm_fleet.cli.nodes.nodes_table import watch
+    from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+
+    if arguments.json and arguments.watch is not None:
+        arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
+    if arguments.no_slurm and arguments.status == "differs":
+        arguments.usage("--status differs compares AWS with Slurm: leave --no-slurm out")
+    seen = _Looking(arguments)
+    if arguments.watch is not None:
+        watch(seen.look, arguments.watch)
+    with progress("nodes") as step:
+        sight = seen.look(lambda count: step(said=f"{count} nodes"))
+    if arguments.json:
+        print_json(sight.told())
+    else:
+        print(sight.text(Screen.of_output()), end="")
+    return sight.exit_code
+
+
+class _Looking:
+    """Looks at the nodes that are asked for."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from llm_fleet.cli.aws.clients import AwsClients
+        from llm_fleet.cli.nodes.node import roles_of_place
+
+        self._arguments = arguments
+        self._place = place_of(arguments)
+        self._roles = roles_of_place(fleet_of(arguments), self._place)
+        self._clients = AwsClients(region=self._place.region)
+
+    def look(self, seen: "Seen | None" = None) -> "Sight":
+        """Return what is there now."""
+        from llm_fleet.cli.nodes.list_nodes import listing_of
+        from llm_fleet.cli.nodes.nodes_table import Sight, check_group, check_status, keeps, look
+        from llm_fleet.cli.nodes.slurm_view import ask_slurm
+
+        arguments = self._arguments
+        listing = listing_of(self._clients, self._place, roles=self._roles, seen=seen)
+        check_group(listing, arguments.group)
+        ask = None if arguments.no_slurm else partial(ask_slurm, region=self._clients.region)
+        whole = look(listing, ask)
+        check_status(whole.rows, arguments.status, listing.name)
+        keep = keeps(arguments.group, arguments.status)
+        return Sight(listing=listing, rows=[row for row in whole.rows if keep(row)], unseen=whole.unseen)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not _LEAST <= seconds <= _MOST:
+        raise argparse.ArgumentTypeError(f"{_LEAST:g} to {_MOST:g} seconds: AWS counts calls")
+    return seconds

@@ -1,7 +1,5 @@
 """Lists the nodes of a HyperPod cluster, of a ParallelCluster and of a service.
 
-Lists the nodes of a HyperPod cluster.
-
 ListClusterNodes tells names of the form `ip-10-1-2-3`, which hold the address; DescribeClusterNode would tell more, one
 node a call, and is not asked: 2,000 nodes would take 2,000 calls.
 """
@@ -9,14 +7,28 @@ node a call, and is not asked: 2,000 nodes would take 2,000 calls.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from llm_fleet.catalog.aws_api import api_rate, page_size
 from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
-from llm_fleet.cli.failures import refuse
-from llm_fleet.cli.nodes.node import GroupCount, Listing, Node, NodeRole, Pace, Told, in_launch_order, part
+from llm_fleet.cli.nodes.node import (
+    GroupCount,
+    Listing,
+    Node,
+    NodeRole,
+    Pace,
+    Told,
+    in_launch_order,
+    part,
+    roles_of_place,
+    wanted_node,
+)
 from llm_fleet.cli.place import Kind, Place
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
+
+if TYPE_CHECKING:
+    from llm_fleet.fleet_file.fleet import Fleet
 
 _HYPERPOD_CALL = "list_cluster_nodes"
 _HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
@@ -377,3 +389,29 @@ def listing_of(
 
 def _nobody(_: int) -> None:
     """Nobody looks."""
+
+
+_WHOLE_ID = re.compile(r"i-[0-9a-f]{8,17}|[0-9a-f]{16,}")
+"""Of an instance, or of a task of ECS."""
+
+
+def wanted_id(clients: AwsClients, place: Place, asked: str, *, fleet: "Fleet | None" = None) -> str:
+    """Return the instance id, of a service's task the task's id, of the node that `asked` means (`wanted_node`).
+
+    A whole id is returned as it is, and nobody is asked: logs and events outlive the node. Raises `AwsRefusal`,
+    `FleetError` (LF1100 to LF1103).
+    """
+    word = asked.strip()
+    if _WHOLE_ID.fullmatch(word):
+        return word
+    node = wanted_node(listing_of(clients, place, roles=roles_of_place(fleet, place)), word)
+    found = node.logical_id if node.role is NodeRole.TASK else node.instance_id
+    if found is None:
+        refuse(
+            NodesCode.NODE_NOT_RUNNING,
+            f"{node.label} has no machine yet",
+            "wait until it has one, `llm-fleet nodes --watch` shows it",
+            subject=str(place),
+            value=asked,
+        )
+    return found

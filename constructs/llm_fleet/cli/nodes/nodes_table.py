@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.failures import ExitCode, refuse
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
+from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.values import did_you_mean

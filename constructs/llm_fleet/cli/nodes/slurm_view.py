@@ -1,21 +1,64 @@
-"""How Slurm sees the nodes of a cluster.
+"""Slurm on a cluster: the node to ask or to submit on, and how Slurm sees the nodes.
 
 `sinfo` and `squeue` take the same fields by `--format` in Slurm 23.11 to 25.11; their JSON changes with its parser.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from __future__ import annotations
 
-from llm_fleet.cli.failures import refuse
-from llm_fleet.cli.nodes.node import expanded
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from llm_fleet.cli.aws.clients import told_of_aws
+from llm_fleet.cli.aws.session import CutOff, Session, Target
+from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
+from llm_fleet.cli.verb import refuse
+from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import NodesCode
+from llm_fleet.rules.terms import NodeType
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_sagemaker import SageMakerClient
+
+_PART = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
+_RANGE = re.compile(r"([^\[]*)\[([^\]]*)\](.*)")
+
+
+def expanded(hostlist: str) -> list[str]:
+    """Return the names of the nodes, as `scontrol show hostnames` would."""
+    return [name for part in _PART.findall(hostlist) for name in _names(part)]
+
+
+def _names(part: str) -> Iterator[str]:
+    found = _RANGE.fullmatch(part)
+    if found is None:
+        yield part
+        return
+    before, ranges, after = found.groups()
+    for number in _numbers(ranges):
+        for name in _names(after):
+            yield f"{before}{number}{name}"
+
+
+def _numbers(ranges: str) -> Iterator[str]:
+    for one in ranges.split(","):
+        first, _, last = one.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()):
+            yield one
+            continue
+        # Slurm fills up with zeros: `[08-10]` is 08, 09, 10.
+        for number in range(int(first), int(last or first) + 1):
+            yield str(number).zfill(len(first))
+
 
 _NODES, _JOBS, _ADDRESSES = "# nodes", "# jobs", "# addresses"
 _SECONDS = 30
 """How long slurmctld may take; its clients would wait for minutes."""
 _FIELDS = 4
-
 # The resource configuration knows the address of each machine, where ListClusterNodes does not tell a name.
 _READ_ADDRESSES = (
     "import json; "
@@ -95,7 +138,7 @@ def read_slurm(lines: Iterable[str]) -> SlurmView:
         elif here is not None and line.strip():
             here.append(line)
     if here is None:
-        _refuse("no answer of sinfo is in it")
+        _refuse_unreadable("no answer of sinfo is in it")
     jobs = _jobs(parts[_JOBS])
     nodes = {node.name: node for node in (_node(line, jobs) for line in parts[_NODES])}
     pairs = (line.split("|") for line in parts[_ADDRESSES] if line.count("|") == 1)
@@ -106,7 +149,7 @@ def _node(line: str, jobs: Mapping[str, Sequence[str]]) -> SlurmNode:
     # The reason comes last: people write into it what they like.
     fields = line.split("|", _FIELDS - 1)
     if len(fields) != _FIELDS:
-        _refuse(f"a node is told as {line!r}")
+        _refuse_unreadable(f"a node is told as {line!r}")
     name, address, state, reason = fields
     told = "" if reason.strip() in ("none", "(null)", "") else reason.strip()
     return SlurmNode(name=name, address=address, state=state.lower(), reason=told, jobs=tuple(jobs.get(name, ())))
@@ -122,10 +165,131 @@ def _jobs(lines: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _refuse(what: str) -> NoReturn:
+def _refuse_unreadable(what: str) -> NoReturn:
     refuse(
         NodesCode.SLURM_UNREADABLE,
         f"what Slurm says of its nodes cannot be read: {what}",
         "run `sinfo --Node` on the controller and see what it says; --no-slurm leaves Slurm out",
         subject="Slurm",
     )
+
+
+_SLURM_SESSION_ORDER = (NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.LOGIN)
+"""The controller first: it answers also when the network between nodes does not."""
+_SLURM_SESSION_LONGEST = 300
+"""Signs of what a failed command said that are told."""
+_DEADLINE = 90.0
+_ATTEMPTS = 2
+_USER = "root"
+"""Slurm may hide from others whose jobs run where."""
+
+
+def ask_slurm(listing: Listing, region: str) -> SlurmView:
+    """Return Slurm's view of the cluster. Raises `FleetError` (LF887, LF1111, LF1112) when it cannot be had."""
+    node = _asked(listing.nodes)
+    target = Target(name=f"{node.label} {node.instance_id}", ssm=str(node.target), region=region)
+    session = Session(target, user=_USER, deadline=_DEADLINE)
+    for attempt in range(1, _ATTEMPTS + 1):
+        lines: list[str] = []
+        try:
+            code = session.follow(SLURM_SCRIPT, lines.append)
+        except CutOff as error:
+            if attempt < _ATTEMPTS and "AccessDenied" not in str(error):
+                session.pause(attempt, str(error))
+                continue
+            _refuse_silent(f"the session with {target.name} failed: {error}", f"run `llm-fleet connect {node.label}`")
+        if code:
+            said = "; ".join(line for line in lines if not line.startswith("# "))[-_SLURM_SESSION_LONGEST:]
+            words = said or f"it ended with {code}"
+            _refuse_silent(
+                f"Slurm does not answer on {target.name}: {words}", f"run `llm-fleet connect {node.label}` and see"
+            )
+        return read_slurm(lines)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _asked(nodes: Sequence[Node]) -> Node:
+    for role in _SLURM_SESSION_ORDER:
+        for node in nodes:
+            if node.role is role and node.running and node.target:
+                return node
+    states = ", ".join(f"{node.label} is {node.status}" for node in nodes if node.role in _SLURM_SESSION_ORDER)
+    _refuse_silent(
+        f"no node that could be asked runs: {states or 'nobody tells which is the controller'}", "wait for it"
+    )
+
+
+def _refuse_silent(message: str, remedy: str) -> NoReturn:
+    remedy = f"{remedy}; --no-slurm leaves Slurm out"
+    refuse(NodesCode.SLURM_SILENT, message, remedy, subject="Slurm")
+
+
+_TARGET_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
+"""A login node is where users work; a cluster without one is used on its controller."""
+
+
+def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
+    """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
+    if isinstance(cluster, HyperPodConfig):
+        return _of_hyperpod(cluster, region)
+    return _of_parallelcluster(cluster.cluster_name, region)
+
+
+def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
+    name = cluster.cluster_name
+    with told_of_aws(f"cluster {name}"):
+        import boto3
+
+        client: SageMakerClient = boto3.client("sagemaker", region_name=region)
+        cluster_id = client.describe_cluster(ClusterName=name)["ClusterArn"].rpartition("/")[2]
+        pages = client.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
+        nodes: list[Mapping[str, Any]] = [node for page in pages for node in page["ClusterNodeSummaries"]]
+    roles = {group.name: group.node_type for group in cluster.groups}
+    for role in _TARGET_ORDER:
+        for node in nodes:
+            group = node["InstanceGroupName"]
+            if roles.get(group) == role and node["InstanceStatus"]["Status"] == "Running":
+                instance = node["InstanceId"]
+                ssm = f"sagemaker-cluster:{cluster_id}_{group}-{instance}"
+                return Target(name=f"{group} {instance}", ssm=ssm, region=region)
+    refuse(
+        Code.JOBS_TARGET,
+        f"no login node or controller of this cluster runs: {_states(nodes, roles)}",
+        "wait until its controller is Running, "
+        f"`aws sagemaker list-cluster-nodes --cluster-name {name} --region {region}` shows it",
+        subject=f"cluster {name}",
+    )
+
+
+def _states(nodes: Sequence[Mapping[str, Any]], roles: Mapping[str, NodeType | None]) -> str:
+    found = [
+        f"{node['InstanceGroupName']} is {node['InstanceStatus']['Status']}"
+        for node in nodes
+        if roles.get(node["InstanceGroupName"]) in _TARGET_ORDER
+    ]
+    return ", ".join(found) or "it has none"
+
+
+def _of_parallelcluster(name: str, region: str) -> Target:
+    # Its name ends in the hash of what no update changes (`ClusterIdentity`), which only a synth could tell.
+    filters = [
+        {"Name": "tag:parallelcluster:cluster-name", "Values": [f"{name}-????????"]},
+        {"Name": "tag:parallelcluster:node-type", "Values": ["HeadNode"]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    with told_of_aws(f"cluster {name}"):
+        import boto3
+
+        client: EC2Client = boto3.client("ec2", region_name=region)
+        shown = client.describe_instances(Filters=cast("Any", filters))
+    found = [instance for reservation in shown["Reservations"] for instance in reservation.get("Instances", [])]
+    if not found:
+        refuse(
+            Code.JOBS_TARGET,
+            "no head node of this cluster runs in the region",
+            f"deploy the cluster; `aws ec2 describe-instances --region {region}` shows its head node",
+            subject=f"cluster {name}",
+        )
+    # Two for as long as a new cluster takes the place of an old one: the new one's.
+    instance: str = max(cast("list[Any]", found), key=lambda one: one["LaunchTime"])["InstanceId"]
+    return Target(name=f"head node {instance}", ssm=instance, region=region)

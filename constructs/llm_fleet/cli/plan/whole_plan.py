@@ -8,11 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.failures import ExitCode, refuse
-from llm_fleet.cli.plan.cost_section import cost_section, lustre_section
+from llm_fleet.cli.plan.cost import cost_section, price_table
 from llm_fleet.cli.plan.difference_section import difference_section
-from llm_fleet.cli.plan.fleet_sections import Section, machines_section, network_section, retained_section
-from llm_fleet.cli.plan.price_file import price_table
+from llm_fleet.cli.plan.fleet_sections import (
+    Section,
+    lustre_section,
+    machines_section,
+    network_section,
+    retained_section,
+)
 from llm_fleet.cli.plan.stack_templates import (
     DeployedStacks,
     account_of,
@@ -22,6 +26,7 @@ from llm_fleet.cli.plan.stack_templates import (
     without_flags,
 )
 from llm_fleet.cli.terminal.screen import Screen, print_json
+from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of
@@ -99,8 +104,8 @@ def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
 
 
 def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
-    from llm_fleet.cli.atomic_write import write_file
     from llm_fleet.cli.plan.picture.drawing import picture_of
+    from llm_fleet.cli.write_files import write_file
 
     write_file(arguments.picture, picture_of(assembly), force=arguments.force)
     return Section(key="picture", title="Picture", parts=[f"wrote {arguments.picture}"], data=str(arguments.picture))

@@ -1,1 +1,74 @@
-"""`llm-fleet upgrade`."""
+"""`llm-fleet upgrade`: what it is given, and what it does."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.place import add_place, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs, checked
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.upgrade.upgrade_plan import UpgradePlan
+    from llm_fleet.fleet_file.fleet import Fleet
+
+
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = verbs.add_parser("upgrade", help="tell what an update of the image would wipe and rerun; changes nothing")
+    add_place(verb)
+    which = verb.add_mutually_exclusive_group()
+    which.add_argument(
+        "--image", type=checked(_image), metavar="ID", help="an AMI, ami-…, or a release of HyperPod's image, 1.2.3"
+    )
+    which.add_argument("--latest", action="store_true", help="the newest of HyperPod's own (the default)")
+    verb.add_argument("--group", action="append", default=[], metavar="G", help="only this instance group; repeatable")
+    verb.add_argument("--no-session", action="store_true", help="do not ask Slurm which jobs run")
+    verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.set_defaults(run=upgrade)
+
+
+def _image(text: str) -> None:
+    from llm_fleet.cli.upgrade.upgrades import check_image
+
+    check_image(text)
+
+
+def upgrade(arguments: argparse.Namespace) -> int:
+    """Print the plan; the exit code is 3 where Slurm should have been asked which jobs run, and could not be."""
+    from llm_fleet.cli.terminal.screen import Screen, print_json
+    from llm_fleet.cli.upgrade.upgrade_plan import show_plan
+    from llm_fleet.cli.verb import ExitCode
+
+    plan = _plan(arguments, fleet_of(arguments))
+    if arguments.json:
+        print_json(plan.as_json())
+    else:
+        show_plan(plan, Screen.of_output())
+    return ExitCode.NOT_ASKED if plan.not_asked else ExitCode.FINE
+
+
+def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
+    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.place import Kind
+    from llm_fleet.cli.upgrade.upgrades import (
+        ASK,
+        hyperpod_upgrade,
+        parallelcluster_upgrade,
+        running_jobs,
+        service_upgrade,
+    )
+
+    place = place_of(arguments)
+    clients = AwsClients(region=place.region)
+    if place.kind is Kind.SERVICE:
+        return service_upgrade(clients, place, image=arguments.image, fleet=fleet)
+    if place.kind is Kind.PARALLELCLUSTER:
+        plan = parallelcluster_upgrade(clients, place, image=arguments.image, fleet=fleet)
+    else:
+        plan = hyperpod_upgrade(clients, place, image=arguments.image, only=arguments.group, fleet=fleet)
+    why = "--no-session was given"
+    if not arguments.no_session:
+        plan.jobs, why = running_jobs(fleet, place)
+        plan.not_asked = why if plan.jobs is None else None
+    if plan.jobs is None:
+        plan.before.append(f"{ASK}   # which jobs run, on the controller; not asked: {why}")
+    return plan

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from llm_fleet.catalog.hyperpod import Effect, software_update
 from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.upgrade.upgrade_plan import GroupUpgrade, UpgradePlan
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import FleetError
 
@@ -33,7 +33,8 @@ def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None,
     cluster = None if fleet is None or place.key is None else fleet.clusters.get(place.key)
     if cluster is None:
         return None, "the fleet file (-f) tells which node to ask"
-    from llm_fleet.cli.session import Session, find_target
+    from llm_fleet.cli.aws.session import Session
+    from llm_fleet.cli.nodes.slurm_view import find_target
 
     try:
         done = Session(find_target(cluster, place.region or ""), user="root").run(_SCRIPT)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Self, cast
 
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.plan.picture.things import Resource
 from llm_fleet.cli.plan.stack_templates import construct_paths, read_json
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import PlanCode
 
 _STACK, _NESTED = "aws:cloudformation:stack", "cdk:cloud-assembly"

@@ -12,7 +12,6 @@ from math import ceil
 from typing import Any, Self
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import (
     GAP,
@@ -27,6 +26,7 @@ from llm_fleet.cli.plan.picture.things import (
     card_height,
     card_width,
 )
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import PlanCode
 
 HEAD = 44

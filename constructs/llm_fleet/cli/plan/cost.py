@@ -1,4 +1,4 @@
-"""Prices of the user's own: their file, and a new one from AWS's Price List."""
+"""What a fleet costs: prices of the user's own, a new file of them from AWS, and the section of a plan."""
 
 import argparse
 import json
@@ -8,17 +8,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.prices import Price, PriceQuestion, PriceTable, price_list_region, price_question, prices
-from llm_fleet.cli.atomic_write import write_file
+from llm_fleet.catalog.prices import (
+    Price,
+    PriceQuestion,
+    PriceTable,
+    hours_of_a_month,
+    price_list_region,
+    price_question,
+    prices,
+)
 from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
-from llm_fleet.cli.failures import refuse
-from llm_fleet.cli.terminal.screen import progress
+from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
+from llm_fleet.cli.terminal.screen import Tone, Toned, progress
+from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.verb import refuse
+from llm_fleet.cli.write_files import write_file
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.needs.fleet_cost import CostLine, cost_of
+from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost, cost_of
 from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
+
+if TYPE_CHECKING:
+    pass
 
 
 def prices_in(products: Sequence[Any], unit: str) -> tuple[set[Decimal], str]:
@@ -47,7 +60,7 @@ def _on_demand(product: Any, unit: str) -> Iterator[Decimal]:
 
 
 _FORMAT = 1
-_UNITS = ("hour", "gb-month")
+_FILE_UNITS = ("hour", "gb-month")
 _TEXTS = ("service", "item", "region", "source")
 
 
@@ -101,7 +114,6 @@ def prices_text(found: Iterable[Price]) -> str:
 
 def _refreshed(fleet: Fleet, place: Path) -> PriceTable:
     """Ask AWS, keep what it tells with what was kept before, and say what it does not tell."""
-    pass  # MERGED
 
     found = RefreshedPrices(cost_of(fleet, prices()).lines, fleet.region)
     table = PriceTable.of(_kept(place)).with_prices(found.prices)
@@ -145,8 +157,8 @@ def _price(entry: dict[str, Any]) -> Price:
     usd = Decimal(entry["usd"])
     if not usd.is_finite() or usd < 0:
         raise ValueError(f"{entry['usd']} is no price")
-    if entry["unit"] not in _UNITS:
-        raise ValueError(f"{entry['unit']!r} is no unit; {' and '.join(_UNITS)} are")
+    if entry["unit"] not in _FILE_UNITS:
+        raise ValueError(f"{entry['unit']!r} is no unit; {' and '.join(_FILE_UNITS)} are")
     if not all(isinstance(entry[name], str) for name in _TEXTS) or not isinstance(entry["verified"], bool):
         raise ValueError("service, item, region and source are texts, verified is true or false")
     texts = {name: entry[name] for name in _TEXTS}
@@ -200,3 +212,117 @@ def _products(client: Any, question: PriceQuestion) -> list[Any]:
     with told_of_aws("AWS Price List"):
         pages = client.get_paginator("get_products").paginate(ServiceCode=question.service_code, Filters=filters)
         return [product for page in pages for product in page["PriceList"]]
+
+
+_COST_COLUMNS = (
+    Column(key="owner", title="OWNER"),
+    Column(key="what", title="WHAT", wraps=True),
+    Column(key="count", title="HOW MANY", right=True),
+    Column(key="price", title="PRICE", right=True),
+    Column(key="hour", title="AN HOUR", right=True),
+    Column(key="month", title="A MONTH", right=True),
+    Column(key="source", title="OF"),
+)
+_NOT_KNOWN = "no price known"
+_NAMED = 3
+_UNITS = {"hour": "/h", "gb-month": "/GB-month"}
+
+
+def cost_section(cost: FleetCost) -> Section:
+    """Return what a fleet costs an hour and a month, what the sum leaves out, and where its prices come from."""
+    return Section(
+        key="cost",
+        title=f"Cost in {cost.region}, USD",
+        parts=[
+            Table(columns=_COST_COLUMNS, rows=[_cost_row(line) for line in cost.lines]),
+            *_sums(cost),
+            *_remarks(cost),
+            f"not in it: {'; '.join(NOT_IN_THE_PRICE)}",
+        ],
+        data=_cost_data(cost),
+    )
+
+
+def _cost_row(line: CostLine) -> dict[str, Cell]:
+    low, high = line.hourly_minimum, line.hourly_maximum
+    row: dict[str, Cell] = {
+        "owner": line.owner,
+        "what": f"{line.what} ({line.note})" if line.note else line.what,
+        "count": f"{line.minimum:f}" if line.minimum == line.maximum else f"{line.minimum:f} to {line.maximum:f}",
+    }
+    if low is None or high is None:
+        return {**row, "price": Toned(_NOT_KNOWN, Tone.WARNING)}
+    if line.price is not None:
+        row["price"] = f"${line.price.usd.normalize():f}{_UNITS[line.price.unit]}"
+        row["source"] = f"{line.price.region} {line.price.read}"
+    month = hours_of_a_month()
+    return {**row, "hour": dollars_range(low, high), "month": dollars_range(low * month, high * month)}
+
+
+def _sums(cost: FleetCost) -> list[Toned]:
+    month, low, high = hours_of_a_month(), cost.hourly_minimum, cost.hourly_maximum
+    hour = f"{dollars_range(low, high)} an hour"
+    told = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
+    without = "; what has no price is left out" if cost.unpriced else ""
+    return [Toned(f"together: {told}{without}", Tone.STRONG)]
+
+
+def _remarks(cost: FleetCost) -> list[Toned]:
+    remarks: list[str] = []
+    if cost.unpriced:
+        remarks.append(f"no price known: {_names(cost.unpriced)}")
+    if cost.of_another_region:
+        where = ", ".join(sorted({line.price.region for line in cost.of_another_region if line.price}))
+        remarks.append(f"at the price of {where}, as none of {cost.region} is known: {_names(cost.of_another_region)}")
+    if cost.unverified:
+        oldest = min(line.price.read for line in cost.unverified if line.price is not None)
+        remarks.append(f"prices read since {oldest} at places other than AWS's own price list")
+    if remarks:
+        remarks.append("`llm-fleet plan --refresh-prices` asks AWS for what this fleet needs, in its region")
+    return [Toned(remark, Tone.WARNING) for remark in remarks]
+
+
+def _names(lines: tuple[CostLine, ...]) -> str:
+    """Name the first few: the table has them all."""
+    names = list(dict.fromkeys(f"{line.what} of {line.owner}" for line in lines))
+    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join([*names[:_NAMED], *more])
+
+
+def _cost_data(cost: FleetCost) -> dict[str, Any]:
+    month = hours_of_a_month()
+    return {
+        "currency": "USD",
+        "region": cost.region,
+        "hours_of_a_month": month,
+        "hour": {"minimum": as_number(cost.hourly_minimum), "maximum": as_number(cost.hourly_maximum)},
+        "month": {"minimum": as_number(cost.hourly_minimum * month), "maximum": as_number(cost.hourly_maximum * month)},
+        "complete": not cost.unpriced,
+        "not_in_the_price": list(NOT_IN_THE_PRICE),
+        "lines": [_line_data(line) for line in cost.lines],
+    }
+
+
+def _line_data(line: CostLine) -> dict[str, Any]:
+    price = line.price
+    return {
+        "owner": line.owner,
+        "what": line.what,
+        "item": line.item,
+        "minimum": as_number(line.minimum),
+        "maximum": as_number(line.maximum),
+        "hour_minimum": as_number(line.hourly_minimum),
+        "hour_maximum": as_number(line.hourly_maximum),
+        "paid_before": line.paid_before,
+        "note": line.note or None,
+        "price": None
+        if price is None
+        else {
+            "usd": float(price.usd),
+            "unit": price.unit,
+            "region": price.region,
+            "read": price.read,
+            "source": price.source,
+            "verified": price.verified,
+        },
+    }

@@ -1,6 +1,4 @@
-"""Sessions of Session Manager: their targets, commands in them, and what Slurm says in one.
-
-Runs a command on a node through Session Manager, the only way onto a node of HyperPod: no port, no key.
+"""Runs a command on a node through Session Manager, the only way onto a node of HyperPod: no port, no key.
 
 A session is a terminal, not a pipe: it turns line ends into CR LF, says a line of its own before and after, ends with
 0 whatever the command ended with, and breaks off now and then with `EOF` (aws/session-manager-plugin issue 59,
@@ -20,29 +18,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Timer
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING
 
-from llm_fleet.cli.aws.clients import told_of_aws
-from llm_fleet.cli.failures import refuse
-from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
-from llm_fleet.cli.nodes.slurm_view import SLURM_SCRIPT, SlurmView, read_slurm
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import NodesCode
-from llm_fleet.rules.terms import NodeType
 
 if TYPE_CHECKING:
-    from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_sagemaker import SageMakerClient
-
-
-_TARGET_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
-"""A login node is where users work; a cluster without one is used on its controller."""
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,73 +41,6 @@ class Target:
     ssm: str
     """For `aws ssm start-session --target`."""
     region: str
-
-
-def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
-    """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
-    if isinstance(cluster, HyperPodConfig):
-        return _of_hyperpod(cluster, region)
-    return _of_parallelcluster(cluster.cluster_name, region)
-
-
-def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
-    name = cluster.cluster_name
-    with told_of_aws(f"cluster {name}"):
-        import boto3
-
-        client: SageMakerClient = boto3.client("sagemaker", region_name=region)
-        cluster_id = client.describe_cluster(ClusterName=name)["ClusterArn"].rpartition("/")[2]
-        pages = client.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
-        nodes: list[Mapping[str, Any]] = [node for page in pages for node in page["ClusterNodeSummaries"]]
-    roles = {group.name: group.node_type for group in cluster.groups}
-    for role in _TARGET_ORDER:
-        for node in nodes:
-            group = node["InstanceGroupName"]
-            if roles.get(group) == role and node["InstanceStatus"]["Status"] == "Running":
-                instance = node["InstanceId"]
-                ssm = f"sagemaker-cluster:{cluster_id}_{group}-{instance}"
-                return Target(name=f"{group} {instance}", ssm=ssm, region=region)
-    refuse(
-        Code.JOBS_TARGET,
-        f"no login node or controller of this cluster runs: {_states(nodes, roles)}",
-        "wait until its controller is Running, "
-        f"`aws sagemaker list-cluster-nodes --cluster-name {name} --region {region}` shows it",
-        subject=f"cluster {name}",
-    )
-
-
-def _states(nodes: Sequence[Mapping[str, Any]], roles: Mapping[str, NodeType | None]) -> str:
-    found = [
-        f"{node['InstanceGroupName']} is {node['InstanceStatus']['Status']}"
-        for node in nodes
-        if roles.get(node["InstanceGroupName"]) in _TARGET_ORDER
-    ]
-    return ", ".join(found) or "it has none"
-
-
-def _of_parallelcluster(name: str, region: str) -> Target:
-    # Its name ends in the hash of what no update changes (`ClusterIdentity`), which only a synth could tell.
-    filters = [
-        {"Name": "tag:parallelcluster:cluster-name", "Values": [f"{name}-????????"]},
-        {"Name": "tag:parallelcluster:node-type", "Values": ["HeadNode"]},
-        {"Name": "instance-state-name", "Values": ["running"]},
-    ]
-    with told_of_aws(f"cluster {name}"):
-        import boto3
-
-        client: EC2Client = boto3.client("ec2", region_name=region)
-        shown = client.describe_instances(Filters=cast("Any", filters))
-    found = [instance for reservation in shown["Reservations"] for instance in reservation.get("Instances", [])]
-    if not found:
-        refuse(
-            Code.JOBS_TARGET,
-            "no head node of this cluster runs in the region",
-            f"deploy the cluster; `aws ec2 describe-instances --region {region}` shows its head node",
-            subject=f"cluster {name}",
-        )
-    # Two for as long as a new cluster takes the place of an old one: the new one's.
-    instance: str = max(cast("list[Any]", found), key=lambda one: one["LaunchTime"])["InstanceId"]
-    return Target(name=f"head node {instance}", ssm=instance, region=region)
 
 
 _DOCUMENT = "AWS-StartNonInteractiveCommand"
@@ -303,52 +223,6 @@ def _terminal() -> tuple[int | None, int | None]:
     if not hasattr(os, "openpty"):
         return None, None
     return os.openpty()
-
-
-_SLURM_SESSION_ORDER = (NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.LOGIN)
-"""The controller first: it answers also when the network between nodes does not."""
-_SLURM_SESSION_LONGEST = 300
-"""Signs of what a failed command said that are told."""
-_DEADLINE = 90.0
-_ATTEMPTS = 2
-_USER = "root"
-"""Slurm may hide from others whose jobs run where."""
-
-
-def ask_slurm(listing: Listing, region: str) -> SlurmView:
-    """Return Slurm's view of the cluster. Raises `FleetError` (LF887, LF1111, LF1112) when it cannot be had."""
-    node = _asked(listing.nodes)
-    target = Target(name=f"{node.label} {node.instance_id}", ssm=str(node.target), region=region)
-    session = Session(target, user=_USER, deadline=_DEADLINE)
-    for attempt in range(1, _ATTEMPTS + 1):
-        lines: list[str] = []
-        try:
-            code = session.follow(SLURM_SCRIPT, lines.append)
-        except CutOff as error:
-            if attempt < _ATTEMPTS and "AccessDenied" not in str(error):
-                session.pause(attempt, str(error))
-                continue
-            _refuse(f"the session with {target.name} failed: {error}", f"run `llm-fleet connect {node.label}`")
-        if code:
-            said = "; ".join(line for line in lines if not line.startswith("# "))[-_SLURM_SESSION_LONGEST:]
-            words = said or f"it ended with {code}"
-            _refuse(f"Slurm does not answer on {target.name}: {words}", f"run `llm-fleet connect {node.label}` and see")
-        return read_slurm(lines)
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _asked(nodes: Sequence[Node]) -> Node:
-    for role in _SLURM_SESSION_ORDER:
-        for node in nodes:
-            if node.role is role and node.running and node.target:
-                return node
-    states = ", ".join(f"{node.label} is {node.status}" for node in nodes if node.role in _SLURM_SESSION_ORDER)
-    _refuse(f"no node that could be asked runs: {states or 'nobody tells which is the controller'}", "wait for it")
-
-
-def _refuse(message: str, remedy: str) -> NoReturn:
-    remedy = f"{remedy}; --no-slurm leaves Slurm out"
-    refuse(NodesCode.SLURM_SILENT, message, remedy, subject="Slurm")
 
 
 def run_command(session: Session, command: str, line: Callable[[str], None]) -> int:

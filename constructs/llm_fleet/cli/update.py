@@ -1,11 +1,11 @@
-"""What the commands of updates are given, and what they do."""
+"""`llm-fleet update-plan` and `deployed-configuration`: what they are given, and what they do."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.commands.verb import Verbs
+from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
@@ -90,8 +90,8 @@ def _compared(
 
 def deployed_configuration(arguments: argparse.Namespace) -> int:
     """Write the template of a stack."""
-    from llm_fleet.cli.atomic_write import write_file
-    from llm_fleet.cli.aws.stack_template import stack_template
+    from llm_fleet.cli.aws.clients import stack_template
+    from llm_fleet.cli.write_files import write_file
 
     text = stack_template(arguments.stack, region=arguments.region, none_yet_ok=arguments.none_yet_ok)
     if arguments.out is None:

@@ -1,1 +1,0 @@
-"""The verbs of `llm-fleet`: their arguments, and what each calls; imports of that stand inside functions."""
