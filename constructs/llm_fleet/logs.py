@@ -45,6 +45,13 @@ def log_group(
     return group
 
 
+def log_group_arn(scope: Construct, name: str) -> str:
+    """Return the ARN of the log group `name`, of the stack that `scope` is in, without `:*` at its end."""
+    return cdk.Stack.of(scope).format_arn(
+        service="logs", resource="log-group", resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+
+
 def log_access(bucket: s3.Bucket, *, to: s3.IBucket, prefix: str) -> None:
     """Have `bucket` write its server access logs below `prefix`, which ends with a slash, of the bucket `to`.
 

@@ -1,8 +1,9 @@
-"""The CDK's objects of what a description names, by the object itself, or by id, ARN or name; and what stacks hold.
+"""The CDK's objects of what a description names, by object or by id, ARN or name; what stacks hold, and their outputs.
 
 Each function whose name ends in `_of` returns `None` when nothing is named.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
@@ -74,6 +75,13 @@ def subnet_of(scope: Construct, id: str, given: Subnet) -> ec2.ISubnet:
         "@aws-cdk/aws-ec2:noSubnetRouteTableId", "no route is added to it: its routes are its owner's"
     )
     return subnet
+
+
+def add_outputs(scope: Construct, outputs: Mapping[str, tuple[str | None, str]]) -> None:
+    """Give the stack an output for each of `outputs`, with its value and its description; none for `None`."""
+    for name, (value, description) in outputs.items():
+        if value is not None:
+            cdk.CfnOutput(scope, name, value=value, description=description)
 
 
 def hold(*resources: Construct) -> None:

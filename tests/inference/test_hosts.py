@@ -14,7 +14,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.neuron import host_facts, neuron_instance_names
 from llm_fleet.catalog.service import task_limits
-from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity
+from llm_fleet.inference.capacity import Ec2Capacity
 from llm_fleet.inference.cluster import capacity_provider_name
 from llm_fleet.inference.hosts import host_settings, host_user_data
 from llm_fleet.inference.model import ModelMount, model_mount
@@ -291,10 +291,8 @@ def test_ecs_may_hand_on_this_one_role(capacities: Both):
     assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
 
 
-def test_a_container_asks_for_all_devices_and_a_task_for_no_place(capacities: Both):
-    managed: ManagedCapacity = capacities.managed
-    (requirement,) = managed.resource_requirements
-    assert (requirement.type, requirement.value) == ("NeuronDevice", "ALL")
+def test_a_task_asks_for_no_place(capacities: Both):
+    managed = capacities.managed
     assert managed.placement_constraints == []
     assert (managed.compatibility, capacities.ec2.compatibility) == ("MANAGED_INSTANCES", "EC2")
 

@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.inference.neuron_health import NeuronHealth
-from llm_fleet.inference.scaling import ServiceScaling
+from llm_fleet.inference.service_monitoring import ServiceScaling
 from llm_fleet.spec.service import Scaling, ServiceSpec
 from tests.clean import all_findings
 from tests.inference.watched import METRICS, SPEC, Find, watch

@@ -8,7 +8,7 @@ import pytest
 from llm_fleet import AwsVllmServer, Hosts, Model, TgiServer
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
-from llm_fleet.inference.roles import execution_permissions, shell_permissions
+from llm_fleet.inference.cluster import execution_permissions, shell_permissions
 from llm_fleet.spec.service import Capacity
 from tests.inference.services import TOKEN_SECRET, MakeService, Served
 

@@ -11,13 +11,12 @@ from aws_cdk.assertions import Template
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.inference.alarms import ServiceAlarms
-from llm_fleet.inference.cluster import TaskEvents
+from llm_fleet.inference.cluster import ecs_role
 from llm_fleet.inference.metrics import ServiceMetrics, collector_container, collector_permissions
 from llm_fleet.inference.neuron_health import NeuronHealth
-from llm_fleet.inference.roles import EcsRole
-from llm_fleet.inference.scaling import ServiceScaling
-from llm_fleet.inference.sight import ServiceDashboard
+from llm_fleet.inference.service_monitoring import ServiceScaling, TaskEvents, service_dashboard
 from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.notifications.metric_alarms import render_dashboard
 from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import ServiceSpec
 from tools.synth_environment import cdk_context
@@ -98,7 +97,9 @@ def _watch(stack: cdk.Stack, *, full: bool) -> None:
     ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service)
     topic = AlarmTopic(stack, "Topic") if full else None
     alarms = ServiceAlarms(stack, "Alarms", metrics=METRICS, log_group=group, topic=topic, neuron_health=full)
-    ServiceDashboard(stack, "Dashboard", metrics=METRICS, alarms=alarms, tasks_at_most=6)
+    arns = [alarm.attr_arn for alarm in alarms.alarms.values()]
+    rows = service_dashboard(METRICS, alarms.plans, alarm_arns=arns, tasks_at_most=6)
+    render_dashboard(stack, "Dashboard", "chat", rows)
     TaskEvents(stack, "TaskEvents", cluster_arn=cluster.attr_arn, service_name="chat", log_group=group)
     log = ecs.CfnTaskDefinition.LogConfigurationProperty(
         log_driver="awslogs", options={"awslogs-group": group.ref, "awslogs-region": stack.region}
@@ -108,7 +109,7 @@ def _watch(stack: cdk.Stack, *, full: bool) -> None:
         "NeuronHealth",
         cluster_name=cluster.ref,
         service_name="chat",
-        execution_role_arn=EcsRole(stack, "Execution", description="Starts tasks", permissions=()).role.role_arn,
+        execution_role_arn=ecs_role(stack, "Execution", description="Starts tasks", permissions=()).role.role_arn,
         log=log,
         recover=full,
         auto_scaling_group_name="hosts" if full else None,

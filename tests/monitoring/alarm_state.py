@@ -17,7 +17,7 @@ def rings(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
     if plan.missing == "missing" and not any(point is not None for point in points):
         return plan.tells_silence
     beyond = [_beyond(plan, point) for point in [None] * (plan.periods - len(points)) + points]
-    return sum(beyond) >= plan.ringing
+    return sum(beyond) >= (plan.ringing or plan.periods)
 
 
 def _beyond(plan: AlarmPlan, point: float | None) -> bool:

@@ -68,7 +68,6 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             measure=metrics.waiting(),
             threshold=waiting,
             periods=10,
-            ringing=10,
             # TGI tells of a queue from its first request on; a silent collector has an alarm of its own.
             missing="notBreaching",
             meaning=f"For 10 minutes too many requests have waited in each task{threshold_words(waiting, '')}. Raise "
@@ -80,8 +79,6 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             measure=metrics.time_to_first_token().over(seconds=_FIVE_MINUTES),
             threshold=first,
             periods=3,
-            ringing=3,
-            missing="notBreaching",
             meaning=f"For 15 minutes the first token has taken too long on average{threshold_words(first, ' s')}. With "
             "a queue: more tasks. Without: prompts are long for this model and instance; look at their lengths, tensor "
             "parallelism and instance size.",
@@ -92,7 +89,6 @@ def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
             threshold=percent,
             periods=3,
             ringing=2,
-            missing="notBreaching",
             meaning=f"Too many requests have failed in servers{threshold_words(percent, ' %')}: 5xx, and of TGI failed "
             "generations, which it answers with 424, or not at all once a stream has begun. The reason is in the "
             "service's log group, streams `task/server/...`.",
@@ -112,7 +108,6 @@ def _of_rejections(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=alarm_facts().rejected,
             periods=3,
             ringing=2,
-            missing="notBreaching",
             meaning="Servers turn requests away with 429, since more are there than they may hold at once. Clients of "
             "OpenAI's library try again by themselves; raise `scaling.maximum`, or the server's greatest number of "
             "concurrent requests, which makes the queue longer and answers later.",
@@ -129,7 +124,6 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=facts.load_balancer_errors,
             periods=3,
             ringing=2,
-            missing="notBreaching",
             meaning="The load balancer itself answers 5xx: 503 is no healthy target, 502 a server that closed the "
             "connection, 504 an answer longer than `front.longest_answer_seconds`. The access log tells which.",
         ),
@@ -138,7 +132,6 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             measure=metrics.unhealthy_hosts().over(seconds=_FIVE_MINUTES),
             threshold=1,
             periods=6,
-            ringing=6,
             # There is no value while no target is registered, which NoHealthyHost tells.
             missing="notBreaching",
             meaning="For half an hour a target has not answered its health check. A model that is still being loaded "
@@ -151,7 +144,6 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=1,
             below=True,
             periods=5,
-            ringing=5,
             missing="breaching",
             meaning="Nobody can ask the model: for 5 minutes no target has been healthy. On a first deployment it is "
             "loading. Else look at the service's events in ECS, then at HostRefused and TaskStopped.",
@@ -162,7 +154,6 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             threshold=1,
             below=True,
             periods=6,
-            ringing=6,
             missing="breaching",
             meaning="For half an hour no collector has reached a server: nothing scales by the queue, and the alarms "
             "Queue, TimeToFirstToken and Rejected are blind. While servers answer, look at the collector's log "
@@ -179,9 +170,6 @@ def _of_hosts(metrics: ServiceMetrics, *, neuron_health: bool) -> list[AlarmPlan
             id=HOST_REFUSED,
             measure=refused.over(seconds=_FIVE_MINUTES),
             threshold=1,
-            periods=1,
-            ringing=1,
-            missing="notBreaching",
             meaning="A host has refused to join the cluster: driver, devices or the model's mount are not as they must "
             'be. Its line with code and remedy: filter the log group by { $.event = "host-refused" }.',
         ),
@@ -189,9 +177,6 @@ def _of_hosts(metrics: ServiceMetrics, *, neuron_health: bool) -> list[AlarmPlan
             id=TASK_STOPPED,
             measure=stopped.over(seconds=3 * _FIVE_MINUTES),
             threshold=alarm_facts().task_stops,
-            periods=1,
-            ringing=1,
-            missing="notBreaching",
             meaning="Within 15 minutes tasks have ended by themselves, could not start or failed their health checks. "
             "Why is in the log group: filter by { $.detail.stoppedReason = * }. Exit code 137 is too little memory, "
             "or a stop that took too long.",
@@ -205,9 +190,6 @@ def _of_neuron(metrics: ServiceMetrics) -> AlarmPlan:
         id=NEURON_ERROR,
         measure=metrics.of_log(NEURON_ERROR, label="Neuron hardware errors").over(seconds=_FIVE_MINUTES),
         threshold=1,
-        periods=1,
-        ringing=1,
-        missing="notBreaching",
         meaning="The Neuron driver has reported a hardware error that does not mend itself. Replace the host: `aws "
         "autoscaling set-instance-health --health-status Unhealthy --instance-id ...`; its id is in the task of the "
         "stream `neuron-health/...` that has the line.",

@@ -1,7 +1,7 @@
 """The capacity of a service: hosts of ours, or hosts that ECS runs."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, ClassVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -20,13 +20,14 @@ from llm_fleet.inference.hosts import (
     HostGroup,
     HostLaunchTemplate,
     HostRole,
-    HostSecurityGroup,
     host_permissions,
+    host_security_group,
     host_settings,
     host_user_data,
 )
 from llm_fleet.inference.model import ModelMount, model_mount, model_permissions
 from llm_fleet.inference.service_plan import ServicePlan
+from llm_fleet.logs import log_group_arn
 from llm_fleet.network.network import Network
 from llm_fleet.rules.inference.driver import driver_for
 from llm_fleet.rules.inference.hosts import check_driver_source
@@ -34,7 +35,34 @@ from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.service import Hosts, TaskCount
 
 
-class Ec2Capacity(Construct):
+class _Capacity(Construct):
+    """What both kinds of capacity have: hosts in a group of their own, with a role, behind a capacity provider."""
+
+    compatibility: ClassVar[str]
+    """`RequiresCompatibilities` of task definitions."""
+    provider: ecs.CfnCapacityProvider
+    """The capacity provider."""
+    role: iam.IRole
+    """The hosts' role."""
+
+    def __init__(self, scope: Construct, id: str, *, network: Network) -> None:
+        """Make the security group in the VPC of `network`; the rest is the subclass's."""
+        super().__init__(scope, id)
+        self.security_group: ec2.ISecurityGroup = host_security_group(self, "SecurityGroup", network.vpc)
+        """The hosts' own group; tasks have another."""
+
+    @property
+    def capacity_provider_name(self) -> str:
+        """Name of the capacity provider, a token."""
+        return self.provider.ref
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of the hosts' own security group."""
+        return self.security_group.connections
+
+
+class Ec2Capacity(_Capacity):
     """An auto scaling group of hosts, its capacity provider, and the provider's place in the cluster.
 
     Managed termination protection is off: a protected host outlives its stack, whose deletion then hangs. Managed
@@ -42,7 +70,6 @@ class Ec2Capacity(Construct):
     """
 
     compatibility = "EC2"
-    """`RequiresCompatibilities` of task definitions."""
 
     def __init__(
         self,
@@ -73,16 +100,14 @@ class Ec2Capacity(Construct):
 
         Raises `FleetError` (LF734, LF735) when hosts cannot have the driver.
         """
-        super().__init__(scope, id)
         driver = hosts.driver_version or driver_version
         raise_problems(
             [each.under("hosts") for each in check_driver_source(hosts, driver, internet=network.internet)],
-            subject=self.node.path,
+            subject=f"{scope.node.path}/{id}",
         )
+        super().__init__(scope, id, network=network)
         stack = cdk.Stack.of(self)
         name = f"{service_name}/host"
-        self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "SecurityGroup", vpc=network.vpc)
-        """The hosts' own group; tasks have another."""
         self._role = HostRole(
             self,
             "Role",
@@ -90,16 +115,12 @@ class Ec2Capacity(Construct):
             permissions=host_permissions(
                 Place.of(self),
                 cluster_name=cluster_name,
-                log_group_arn=stack.format_arn(
-                    service="logs",
-                    resource="log-group",
-                    arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-                    resource_name=log_group.ref,
-                ),
+                log_group_arn=log_group_arn(self, log_group.ref),
                 stack_id=stack.stack_id,
                 model=model_permissions,
             ),
         )
+        self.role = self._role.role
         self.group = HostGroup(self, "Group", tasks=tasks, subnets=list(network.compute_subnets.values()), name=name)
         """The hosts."""
         self.first_host: cdk.CfnWaitCondition | None = _first_host(self) if waits else None
@@ -136,7 +157,6 @@ class Ec2Capacity(Construct):
         # Hosts reach ECS, S3 and the registries as soon as they boot.
         self.group.node.add_dependency(network.connectivity)
         self.provider = self._make_provider(tasks)
-        """The capacity provider."""
         self.association = ecs.CfnClusterCapacityProviderAssociations(
             self,
             "Association",
@@ -151,24 +171,9 @@ class Ec2Capacity(Construct):
         """Makes the provider the cluster's; a service that does not wait for it finds no capacity and hangs."""
 
     @property
-    def capacity_provider_name(self) -> str:
-        """Name of the capacity provider, a token."""
-        return self.provider.ref
-
-    @property
-    def role(self) -> iam.IRole:
-        """The hosts' role."""
-        return self._role.role
-
-    @property
     def permissions(self) -> tuple[Permission, ...]:
         """What the hosts may do, each with its reason."""
         return self._role.permissions
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """The connections of the hosts' own security group."""
-        return self.security_group.connections
 
     @property
     def dependencies(self) -> IDependable:
@@ -181,16 +186,15 @@ class Ec2Capacity(Construct):
         return [ecs.CfnService.PlacementConstraintProperty(type="distinctInstance")]
 
     def _make_provider(self, tasks: TaskCount) -> ecs.CfnCapacityProvider:
-        provider = ecs.CfnCapacityProvider
-        return ecs.CfnCapacityProvider(
+        return _Provider(
             self,
             "Provider",
             name=capacity_provider_name(self),
-            auto_scaling_group_provider=provider.AutoScalingGroupProviderProperty(
+            auto_scaling_group_provider=_Provider.AutoScalingGroupProviderProperty(
                 auto_scaling_group_arn=self.group.resource.ref,
                 managed_draining="ENABLED",
                 managed_termination_protection="DISABLED",
-                managed_scaling=provider.ManagedScalingProperty(
+                managed_scaling=_Provider.ManagedScalingProperty(
                     status="ENABLED",
                     target_capacity=100,
                     minimum_scaling_step_size=1,
@@ -214,11 +218,12 @@ def _first_host(scope: Construct) -> cdk.CfnWaitCondition:
     return condition
 
 
-_MIB_PER_GIB = 1024
 _Provider = ecs.CfnCapacityProvider
+_OF_INSTANCES = "AmazonECSInstanceRolePolicyForManagedInstances"
+_OF_INFRASTRUCTURE = "AmazonECSInfrastructureRolePolicyForManagedInstances"
 
 
-class ManagedCapacity(Construct):
+class ManagedCapacity(_Capacity):
     """A capacity provider of ECS Managed Instances.
 
     It is made in its cluster: ECS refuses to associate one of these with a cluster a second time.
@@ -228,7 +233,6 @@ class ManagedCapacity(Construct):
     """
 
     compatibility = "MANAGED_INSTANCES"
-    """`RequiresCompatibilities` of task definitions."""
 
     def __init__(
         self,
@@ -243,10 +247,8 @@ class ManagedCapacity(Construct):
         image_gib: int,
     ) -> None:
         """Make it. `image_gib`: what the server's image takes unpacked, in GiB; the data volume follows from it."""
-        super().__init__(scope, id)
-        self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "SecurityGroup", vpc=network.vpc)
-        """The hosts' own group; tasks have another."""
-        self._role, profile = self._make_instance_role(service_name)
+        super().__init__(scope, id, network=network)
+        self.role, profile = self._make_instance_role(service_name)
         self.infrastructure_role: iam.IRole = self._make_infrastructure_role(service_name)
         """With it ECS starts and ends the hosts."""
         self.provider = _Provider(
@@ -272,24 +274,8 @@ class ManagedCapacity(Construct):
                 ),
             ),
         )
-        """The capacity provider."""
         # Hosts reach ECS and the registries as soon as they boot.
         self.provider.node.add_dependency(network.connectivity)
-
-    @property
-    def capacity_provider_name(self) -> str:
-        """Name of the capacity provider, a token."""
-        return self.provider.ref
-
-    @property
-    def role(self) -> iam.IRole:
-        """The hosts' role."""
-        return self._role
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """The connections of the hosts' own security group."""
-        return self.security_group.connections
 
     @property
     def dependencies(self) -> IDependable:
@@ -301,20 +287,15 @@ class ManagedCapacity(Construct):
         """None: a task that asks for `NeuronDevice` has its host to itself."""
         return []
 
-    @property
-    def resource_requirements(self) -> list[ecs.CfnTaskDefinition.ResourceRequirementProperty]:
-        """What the server's container asks for: all Neuron devices of a host; ECS takes no other number."""
-        return [ecs.CfnTaskDefinition.ResourceRequirementProperty(type="NeuronDevice", value="ALL")]
-
     def _make_instance_role(self, service_name: str) -> tuple[iam.IRole, iam.CfnInstanceProfile]:
         role = iam.Role(
             self,
             "Role",
             description=f"Managed Instances of the inference service {service_name}",
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("ec2.amazonaws.com")),
-            managed_policies=[_managed("AmazonECSInstanceRolePolicyForManagedInstances")],
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(_OF_INSTANCES)],
         )
-        _acknowledge_managed(role, "AmazonECSInstanceRolePolicyForManagedInstances")
+        _acknowledge_managed(role, _OF_INSTANCES)
         return cast(iam.IRole, role), iam.CfnInstanceProfile(self, "Profile", roles=[role.role_name])
 
     def _make_infrastructure_role(self, service_name: str) -> iam.IRole:
@@ -327,7 +308,7 @@ class ManagedCapacity(Construct):
                     # AWS's own policy lets ECS hand on only roles whose names begin with ecsInstanceRole.
                     sid="PassInstanceRole",
                     actions=["iam:PassRole"],
-                    resources=[self._role.role_arn],
+                    resources=[self.role.role_arn],
                     conditions={"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
                 )
             ],
@@ -338,16 +319,12 @@ class ManagedCapacity(Construct):
             description=f"ECS, for the Managed Instances of the inference service {service_name}",
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("ecs.amazonaws.com")),
             managed_policies=[
-                _managed("AmazonECSInfrastructureRolePolicyForManagedInstances"),
+                iam.ManagedPolicy.from_aws_managed_policy_name(_OF_INFRASTRUCTURE),
                 cast(iam.IManagedPolicy, policy),
             ],
         )
-        _acknowledge_managed(role, "AmazonECSInfrastructureRolePolicyForManagedInstances")
+        _acknowledge_managed(role, _OF_INFRASTRUCTURE)
         return cast(iam.IRole, role)
-
-
-def _managed(name: str) -> iam.IManagedPolicy:
-    return iam.ManagedPolicy.from_aws_managed_policy_name(name)
 
 
 def _acknowledge_managed(role: Construct, name: str) -> None:
@@ -362,7 +339,7 @@ def _acknowledge_managed(role: Construct, name: str) -> None:
 def _requirements(instance_type: str) -> _Provider.InstanceRequirementsRequestProperty:
     """Return requirements that one instance type alone meets; EC2 asks for CPUs and memory beside its name."""
     facts = ec2_facts_of(instance_type)
-    vcpus, memory_mib = (facts.vcpus, int(facts.memory_gib * _MIB_PER_GIB)) if facts else (1, 1)
+    vcpus, memory_mib = (facts.vcpus, int(facts.memory_gib * 1024)) if facts else (1, 1)
     return _Provider.InstanceRequirementsRequestProperty(
         allowed_instance_types=[instance_type],
         v_cpu_count=_Provider.VCpuCountRangeRequestProperty(min=vcpus),
@@ -374,33 +351,26 @@ def add_capacity(
     scope: Construct, plan: ServicePlan, *, network: Network, cluster: ecs.CfnCluster, log: ServiceLog
 ) -> Ec2Capacity | ManagedCapacity:
     """Return the construct `Capacity` in `scope`: one or the other, never both, as ECS mixes them in no service."""
-    image_gib = model_servers()[plan.server.kind].image_gib
     spec = plan.spec
-    if not spec.hosts.managed:
-        return Ec2Capacity(
-            scope,
-            "Capacity",
-            hosts=spec.hosts,
-            instance_type=spec.instance_type,
-            network=network,
-            cluster_name=cluster.ref,
-            service_name=plan.name,
-            tasks=spec.tasks,
-            driver_version=driver_for(plan.server),
-            log_group=log.log_group,
-            mount=model_mount(plan.model),
-            # Mountpoint runs on the host, so it is the host that reads the model, and no container may.
-            model_permissions=model_permissions(plan.model, partition=cdk.Stack.of(scope).partition),
-            image_gib=image_gib,
-            waits=True,
-        )
-    return ManagedCapacity(
+    common: dict[str, Any] = {
+        "hosts": spec.hosts,
+        "instance_type": spec.instance_type,
+        "network": network,
+        "cluster_name": cluster.ref,
+        "service_name": plan.name,
+        "image_gib": model_servers()[plan.server.kind].image_gib,
+    }
+    if spec.hosts.managed:
+        return ManagedCapacity(scope, "Capacity", **common)
+    return Ec2Capacity(
         scope,
         "Capacity",
-        hosts=spec.hosts,
-        instance_type=spec.instance_type,
-        network=network,
-        cluster_name=cluster.ref,
-        service_name=plan.name,
-        image_gib=image_gib,
+        **common,
+        tasks=spec.tasks,
+        driver_version=driver_for(plan.server),
+        log_group=log.log_group,
+        mount=model_mount(plan.model),
+        # Mountpoint runs on the host, so it is the host that reads the model, and no container may.
+        model_permissions=model_permissions(plan.model, partition=cdk.Stack.of(scope).partition),
+        waits=True,
     )

@@ -1,14 +1,17 @@
-"""The ECS cluster of a service, the name of its capacity provider, its log, and the record of why its tasks stopped."""
+"""What the tasks of a service stand on: cluster, capacity provider's name, log, and roles, statement by statement."""
+
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_events as events
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.catalog.service import task_limits
-from llm_fleet.logs import SERVERS_LOG, log_group
+from llm_fleet.iam.resource_permissions import open_sessions, pull_images
+from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.statements import Permission
+from llm_fleet.logs import SERVERS_LOG, log_group, log_group_arn
 
 _PREFIX = "/llm-fleet/inference"
 
@@ -50,12 +53,7 @@ class ServiceLog(Construct):
     @property
     def group_arn(self) -> str:
         """The ARN of the group itself, for the ARNs of single streams."""
-        return cdk.Stack.of(self).format_arn(
-            service="logs",
-            resource="log-group",
-            resource_name=self.log_group.ref,
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-        )
+        return log_group_arn(self, self.log_group.ref)
 
     def driver(self, stream_prefix: str) -> ecs.CfnTaskDefinition.LogConfigurationProperty:
         """Return the log driver of a container, which writes to streams `<stream_prefix>/<container>/<task>`.
@@ -120,71 +118,83 @@ def capacity_provider_name(scope: Construct) -> str | None:
     return f"{_BEGINNING}{rest}"
 
 
-_PRINCIPALS = ["events.amazonaws.com", "delivery.logs.amazonaws.com"]
-"""Who writes events into log groups (docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html)."""
+def ecs_role(scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> ServiceRole:
+    """Return a role that only tasks of this account and region take: the guide on task roles asks for both.
 
-
-class TaskEvents(Construct):
-    """Writes each stopped task of a service into a log group: its stop code, its reason, its containers' exit codes.
-
-    EventBridge writes there by a resource policy of CloudWatch Logs, of which a region has ten in an account.
+    Against a confused deputy (docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html).
     """
-
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        cluster_arn: str,
-        service_name: str,
-        log_group: logs.CfnLogGroup,
-    ) -> None:
-        """Record the tasks of `service_name` in the cluster at `cluster_arn` to `log_group`."""
-        super().__init__(scope, id)
-        stack = cdk.Stack.of(self)
-        log_group_arn = stack.format_arn(
-            service="logs",
-            resource="log-group",
-            resource_name=log_group.ref,
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-        )
-        self.rule = events.CfnRule(
-            self,
-            "Rule",
-            description=f"Stopped tasks of {service_name}",
-            event_pattern={
-                "source": ["aws.ecs"],
-                "detail-type": ["ECS Task State Change"],
-                "detail": {
-                    "clusterArn": [cluster_arn],
-                    "group": [f"service:{service_name}"],
-                    "lastStatus": ["STOPPED"],
-                },
-            },
-            targets=[events.CfnRule.TargetProperty(id="LogGroup", arn=log_group_arn)],
-        )
-        """The L1 of the rule."""
-        self.policy = logs.CfnResourcePolicy(
-            self,
-            "Policy",
-            policy_name=f"llm-fleet-{service_name}-task-events",
-            policy_document=stack.to_json_string(_policy(f"{log_group_arn}:*", rule_arn=self.rule.attr_arn)),
-        )
-        """The L1 of the policy that lets EventBridge write."""
-
-
-def _policy(streams: str, *, rule_arn: str) -> dict[str, object]:
-    """Creating a stream carries no source, so only writing is bound to the rule, as EventBridge's guide has it."""
-    who = {"Effect": "Allow", "Principal": {"Service": _PRINCIPALS}, "Resource": streams}
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Sid": "MakeStreams", **who, "Action": "logs:CreateLogStream"},
-            {
-                "Sid": "WriteEvents",
-                **who,
-                "Action": "logs:PutLogEvents",
-                "Condition": {"ArnEquals": {"aws:SourceArn": rule_arn}},
-            },
-        ],
+    stack = cdk.Stack.of(scope)
+    conditions = {
+        "StringEquals": {"aws:SourceAccount": stack.account},
+        "ArnLike": {"aws:SourceArn": f"arn:{stack.partition}:ecs:{stack.region}:{stack.account}:*"},
     }
+    return ServiceRole(
+        scope,
+        id,
+        service="ecs-tasks.amazonaws.com",
+        description=description,
+        permissions=permissions,
+        conditions=conditions,
+    )
+
+
+def execution_permissions(
+    *, repositories: Sequence[str], log_group_arn: str, secret_arns: Sequence[str], key_arns: Sequence[str]
+) -> tuple[Permission, ...]:
+    """Return what ECS's agent may do for a task: pull its images, write its log, read its secrets. Nothing else.
+
+    `repositories`: ARNs of private repositories. `log_group_arn`: ends with `:*`, all streams of the group.
+    `secret_arns`: what the containers get as secrets. `key_arns`: keys of those secrets.
+    """
+    return (
+        *pull_images(repositories, reason="the agent pulls the images of the task, from no other repository"),
+        Permission(
+            sid="Log",
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(log_group_arn,),
+            reason="what the containers print goes into the log group of the service, and into no other; streams are "
+            "named by ECS after the task",
+        ),
+        *_secrets(secret_arns, key_arns),
+    )
+
+
+def shell_permissions(*, log_group_arn: str) -> tuple[Permission, ...]:
+    """Return what a task needs so that people may open a shell in it by ECS Exec, with its record."""
+    return (
+        open_sessions(
+            "Shell", reason="ECS Exec reaches a container through Session Manager; these actions know no resource"
+        ),
+        Permission(
+            sid="ShellGroups",
+            actions=("logs:DescribeLogGroups",),
+            resources=("*",),
+            reason="the agent of ECS Exec looks for the log group of its record; the action knows no narrower resource",
+        ),
+        Permission(
+            sid="ShellRecord",
+            actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(log_group_arn,),
+            reason="what is typed in a shell is recorded in the log group of the service",
+        ),
+    )
+
+
+def _secrets(secret_arns: Sequence[str], key_arns: Sequence[str]) -> tuple[Permission, ...]:
+    if not secret_arns:
+        return ()
+    read = Permission(
+        sid="Secrets",
+        actions=("secretsmanager:GetSecretValue",),
+        resources=tuple(dict.fromkeys(secret_arns)),
+        reason="the agent hands the server its secrets when a task starts: what clients must show, the Hub's token",
+    )
+    if not key_arns:
+        return (read,)
+    decrypt = Permission(
+        sid="SecretKeys",
+        actions=("kms:Decrypt",),
+        resources=tuple(dict.fromkeys(key_arns)),
+        reason="a secret is encrypted with a key of its own",
+    )
+    return (read, decrypt)

@@ -16,13 +16,13 @@ from llm_fleet.catalog.model_server import tools_image as default_tools_image
 from llm_fleet.catalog.neuron import NeuronInstance, default_root_gib, neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.iam.resource_permissions import read_bucket
+from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.capacity import Ec2Capacity
-from llm_fleet.inference.cluster import ServiceLog, render_cluster
+from llm_fleet.inference.cluster import ServiceLog, ecs_role, execution_permissions, render_cluster
 from llm_fleet.inference.export_containers import WORK_VOLUME, ExportJob, export_containers
-from llm_fleet.inference.hosts import HostSecurityGroup
+from llm_fleet.inference.hosts import host_security_group
 from llm_fleet.inference.model import model_access, model_path
-from llm_fleet.inference.roles import EcsRole, execution_permissions
 from llm_fleet.inference.server import ServerProcess, repository_arn, server_process, server_repository_arn
 from llm_fleet.inference.service_plan import service_name_of
 from llm_fleet.lifecycle.model_checker.check import MARKER
@@ -210,7 +210,7 @@ class ModelExport(Construct):
         self.cluster: ecs.CfnCluster = render_cluster(self, self.name, log=log, record_shells=False)
         """The cluster, which has nothing else in it."""
         self._capacity = self._place(service, export, network, log)
-        self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "TaskSecurityGroup", vpc=network.vpc)
+        self.security_group: ec2.ISecurityGroup = host_security_group(self, "TaskSecurityGroup", network.vpc)
         """The task's own group: nothing in, HTTPS out."""
         self._subnets = list(network.compute_subnets.values())
         process = self._process(service, stack)
@@ -224,14 +224,14 @@ class ModelExport(Construct):
             host=None if export.fargate else neuron_instance(export_host(service, export)),
             asked=asked_of_model(service.server, service.model, _serving(service)),
         )
-        self.task_role: EcsRole = EcsRole(
+        self.task_role: ServiceRole = ecs_role(
             self,
             "TaskRole",
             description=f"Task of the export {self.name}",
             permissions=export_permissions(export.source, service.model, partition=stack.partition),
         )
         """Reads the checkpoint, writes the model, nothing else."""
-        self.execution_role: EcsRole = EcsRole(
+        self.execution_role: ServiceRole = ecs_role(
             self,
             "ExecutionRole",
             description=f"Starts the export {self.name}",

@@ -13,8 +13,14 @@ from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import front_facts
-from llm_fleet.inference.front_access import ApiKey, FrontLogs, FrontSecurityGroup, WebAcl
-from llm_fleet.inference.routes import ListenerRules, default_answer
+from llm_fleet.inference.front_access import (
+    ApiKey,
+    FrontLogs,
+    FrontSecurityGroup,
+    ListenerRules,
+    WebAcl,
+    default_answer,
+)
 from llm_fleet.network.network import Network
 from llm_fleet.references import region_of
 from llm_fleet.rules.inference.front import check_front, check_front_place

@@ -1,10 +1,11 @@
-"""Who may come to a load balancer, and the record of who came: security group, API key, AWS WAF, access logs."""
+"""Who may come to a load balancer, what passes, and the record of it: security group, key, rules, AWS WAF, logs."""
 
 from collections.abc import Sequence
 from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
@@ -14,9 +15,11 @@ from constructs import Construct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import ManagedRuleGroup, front_facts
-from llm_fleet.logs import log_group
-from llm_fleet.network.security_group import rule_description
+from llm_fleet.logs import log_group, log_group_arn
+from llm_fleet.network.security_group import PortRange, let_in, let_out, rule_description
 from llm_fleet.rules.inference.front import EVERYBODY
+from llm_fleet.rules.inference.routes import Answer, Route, RouteAction
+from llm_fleet.spec.front import Jwt
 from llm_fleet.storage.buckets import AccessLogBucket
 
 _HTTPS = 443
@@ -60,26 +63,9 @@ class FrontSecurityGroup(ec2.SecurityGroup):
 
     def allow_targets(self, targets: ec2.ISecurityGroup, port: int) -> None:
         """Let the load balancer reach members of `targets` at `port`, both ways; to be called once for a group."""
-        ec2.CfnSecurityGroupEgress(
-            self,
-            "ToTargets",
-            group_id=self.security_group_id,
-            destination_security_group_id=targets.security_group_id,
-            ip_protocol="tcp",
-            from_port=port,
-            to_port=port,
-            description="requests and health checks",
-        )
-        ec2.CfnSecurityGroupIngress(
-            self,
-            "AtTargets",
-            group_id=targets.security_group_id,
-            source_security_group_id=self.security_group_id,
-            ip_protocol="tcp",
-            from_port=port,
-            to_port=port,
-            description="requests and health checks of the load balancer",
-        )
+        own, ports = cast(ec2.ISecurityGroup, self), PortRange(first=port, last=port)
+        let_out(self, "ToTargets", own, targets, ports, what="requests and health checks")
+        let_in(self, "AtTargets", own, targets, ports, what="requests and health checks of the load balancer")
 
 
 _NOT_ROTATED = (
@@ -119,6 +105,107 @@ class ApiKey(Construct):
             acknowledge(secret, _NO_KEY, "NIST.800.53.R5-SecretsManagerUsingKMSKey")
         self.secret = cast(secretsmanager.ISecret, secret)
         """Its text is the key and nothing else."""
+
+
+_JSON = "application/json"
+_Rule = elbv2.CfnListenerRule
+
+
+class ListenerRules(Construct):
+    """One rule for each route."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        listener_arn: str,
+        target_group_arn: str,
+        routes: Sequence[Route],
+        jwt: Jwt | None,
+    ) -> None:
+        """Make them; `jwt`: whose tokens a route that validates them takes."""
+        super().__init__(scope, id)
+        self._target_group_arn = target_group_arn
+        self._jwt = jwt
+        self.rules = [
+            _Rule(
+                self,
+                route.name,
+                listener_arn=listener_arn,
+                priority=route.priority,
+                conditions=_conditions(route),
+                actions=self._actions(route),
+            )
+            for route in routes
+        ]
+        """In order of priority."""
+
+    def _actions(self, route: Route) -> list[_Rule.ActionProperty]:
+        if route.answer is not None:
+            return [
+                _Rule.ActionProperty(
+                    type="fixed-response",
+                    fixed_response_config=_Rule.FixedResponseConfigProperty(
+                        status_code=str(route.answer.status), content_type=_JSON, message_body=route.answer.body
+                    ),
+                )
+            ]
+        if route.action is RouteAction.FORWARD:
+            return [_Rule.ActionProperty(type="forward", target_group_arn=self._target_group_arn)]
+        assert self._jwt is not None  # check_front asked for it
+        return [
+            _Rule.ActionProperty(type="jwt-validation", order=1, jwt_validation_config=_jwt_validation(self._jwt)),
+            _Rule.ActionProperty(type="forward", order=2, target_group_arn=self._target_group_arn),
+        ]
+
+
+def default_answer(answer: Answer) -> elbv2.CfnListener.ActionProperty:
+    """Return the default action of a listener: what no rule fits gets `answer`."""
+    return elbv2.CfnListener.ActionProperty(
+        type="fixed-response",
+        fixed_response_config=elbv2.CfnListener.FixedResponseConfigProperty(
+            status_code=str(answer.status), content_type=_JSON, message_body=answer.body
+        ),
+    )
+
+
+def _conditions(route: Route) -> list[_Rule.RuleConditionProperty]:
+    conditions = [
+        _Rule.RuleConditionProperty(
+            field="path-pattern",
+            path_pattern_config=_Rule.PathPatternConfigProperty(values=list(route.paths)),
+        )
+    ]
+    if route.methods:
+        conditions.append(
+            _Rule.RuleConditionProperty(
+                field="http-request-method",
+                http_request_method_config=_Rule.HttpRequestMethodConfigProperty(values=list(route.methods)),
+            )
+        )
+    conditions += [
+        _Rule.RuleConditionProperty(
+            field="http-header",
+            http_header_config=_Rule.HttpHeaderConfigProperty(http_header_name=header, values=[pattern]),
+        )
+        for header, pattern in route.headers
+    ]
+    return conditions
+
+
+def _jwt_validation(jwt: Jwt) -> _Rule.JwtValidationConfigProperty:
+    return _Rule.JwtValidationConfigProperty(
+        issuer=jwt.issuer,
+        jwks_endpoint=jwt.jwks_endpoint,
+        additional_claims=[
+            _Rule.JwtValidationActionAdditionalClaimProperty(
+                name=claim.name, values=list(claim.values), format=claim.format.value
+            )
+            for claim in jwt.claims
+        ]
+        or None,
+    )
 
 
 _LOG_PREFIX = "aws-waf-logs-"
@@ -214,15 +301,8 @@ class WebAcl(Construct):
             self,
             "Logging",
             resource_arn=self.resource.attr_arn,
-            log_destination_configs=[
-                # The attribute of the log group ends in `:*`, which WAF refuses.
-                stack.format_arn(
-                    service="logs",
-                    resource="log-group",
-                    resource_name=self.log_group.ref,
-                    arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-                )
-            ],
+            # The attribute of the log group ends in `:*`, which WAF refuses.
+            log_destination_configs=[log_group_arn(self, self.log_group.ref)],
             redacted_fields=[
                 wafv2.CfnLoggingConfiguration.FieldToMatchProperty(single_header={"Name": header})
                 for header in _SECRET_HEADERS

@@ -1,15 +1,14 @@
 """The hosts of a service: their group, launch template, user data, role and security group.
 
-What hosts of a service may do, each statement with its reason.
-
-They stand in place of AmazonEC2ContainerServiceforEC2Role, which lets a host write every log group of the account, pull
-every image and join every cluster. Which actions know resources is from AWS's service authorization reference.
+What they may do is in place of AmazonEC2ContainerServiceforEC2Role, which lets a host write every log group of the
+account, pull every image and join every cluster. Which actions know resources is from AWS's service authorization
+reference.
 """
 
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
@@ -17,12 +16,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.neuron import ami_for, ami_parameter, host_facts, neuron_instance
 from llm_fleet.iam.permissions import sessions
-from llm_fleet.iam.statements import Permission, Place, characters_of, reasons_of, statement_of
+from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.statements import Permission, Place, characters_of
 from llm_fleet.inference.model import ModelMount
 from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
+from llm_fleet.network.security_group import HttpsOutSecurityGroup
 from llm_fleet.rules.inference.hosts import is_ami_id
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
@@ -258,30 +259,14 @@ def _folder() -> Path:
     return default_folder() / _FOLDER
 
 
-class HostRole(Construct):
+class HostRole(ServiceRole):
     """A role for EC2 instances with statements of its own, and its instance profile."""
 
     def __init__(self, scope: Construct, id: str, *, permissions: Sequence[Permission], description: str) -> None:
         """Make the role. Raises `FleetError` when the statements are longer than IAM takes."""
-        super().__init__(scope, id)
-        self.permissions: tuple[Permission, ...] = tuple(permissions)
-        """The statements, each with its reason."""
-        raise_problems(policy_size(characters_of(self.permissions)), subject=self.node.path)
-        # A managed policy of its own exists before the role does: no host starts without its permissions.
-        policy = iam.ManagedPolicy(
-            self, "Policy", description=description, statements=[statement_of(each) for each in self.permissions]
-        )
-        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
-        role = iam.Role(
-            self,
-            "Resource",
-            description=description,
-            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("ec2.amazonaws.com")),
-            managed_policies=[cast(iam.IManagedPolicy, policy)],
-        )
-        self.role = cast(iam.IRole, role)
-        """The role itself."""
-        self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[role.role_name])
+        raise_problems(policy_size(characters_of(permissions)), subject=f"{scope.node.path}/{id}")
+        super().__init__(scope, id, service="ec2.amazonaws.com", description=description, permissions=permissions)
+        self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.role.role_name])
         """What EC2 hands to an instance."""
 
 
@@ -369,21 +354,12 @@ def host_permissions(
     )
 
 
-class HostSecurityGroup(ec2.SecurityGroup):
-    """Lets nothing in, and HTTPS out: to ECS, S3, the registries and the repositories of packages.
-
-    Name servers and clock of the VPC are not subject to security groups.
-    """
-
-    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
-        """Make the group in `vpc`."""
-        super().__init__(
-            scope,
-            id,
-            vpc=vpc,
-            description="Hosts of an inference service: nothing in, HTTPS out",
-            allow_all_outbound=False,
-        )
-        self.add_egress_rule(
-            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "services of AWS, image registries, package repositories"
-        )
+def host_security_group(scope: Construct, id: str, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
+    """Return a group that lets nothing in, and HTTPS out: to ECS, S3, the registries and the package repositories."""
+    return HttpsOutSecurityGroup(
+        scope,
+        id,
+        vpc=vpc,
+        description="Hosts of an inference service: nothing in, HTTPS out",
+        reaches="services of AWS, image registries, package repositories",
+    )

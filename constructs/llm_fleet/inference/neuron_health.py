@@ -8,8 +8,9 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import neuron_health_facts, neuron_health_memory_mib
+from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place
-from llm_fleet.inference.roles import EcsRole
+from llm_fleet.inference.cluster import ecs_role
 
 _Task = ecs.CfnTaskDefinition
 _KMSG = "/dev/kmsg"
@@ -130,7 +131,7 @@ class NeuronHealth(Construct):
         - `detector_image`, `recovery_image`: default Neuron's, of registries that a closed network cannot reach.
         """
         super().__init__(scope, id)
-        self.role: EcsRole | None = None
+        self.role: ServiceRole | None = None
         """What the recovery program acts with; `None` without it."""
         containers = [detector_container(image=detector_image, log=log)]
         if recover:
@@ -166,11 +167,11 @@ class NeuronHealth(Construct):
         )
         """The L1 of the daemon service."""
 
-    def _role(self, service_name: str, group_name: str | None) -> EcsRole:
+    def _role(self, service_name: str, group_name: str | None) -> ServiceRole:
         if group_name is None:
             raise ValueError("recover=True replaces hosts of an auto scaling group: tell auto_scaling_group_name")
         place = Place.of(self)
-        return EcsRole(
+        return ecs_role(
             self,
             "Role",
             description=f"Neuron problem detector beside {service_name}",

@@ -1,6 +1,6 @@
 """A model served behind a load balancer, by ECS on Neuron instances."""
 
-from typing import Any, Protocol, cast
+from typing import cast
 
 import aws_cdk as cdk
 import jsii
@@ -12,17 +12,17 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
-from constructs import Construct, IConstruct
+from constructs import Construct
 
-from llm_fleet.inference.capacity import Ec2Capacity, ManagedCapacity, add_capacity
+from llm_fleet.inference.capacity import Ec2Capacity, add_capacity
 from llm_fleet.inference.cluster import ServiceLog, render_cluster
 from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.inference.model import ModelCheck
+from llm_fleet.inference.service_monitoring import ServiceSight, watch_devices
 from llm_fleet.inference.service_plan import NETWORK, ServicePlan, service_name_of
-from llm_fleet.inference.sight import ServiceSight, watch_devices
 from llm_fleet.inference.task import SERVER, ServingTask
 from llm_fleet.network.network import Network
-from llm_fleet.references import region_of
+from llm_fleet.references import add_outputs, region_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_form, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -31,58 +31,6 @@ from llm_fleet.spec.service import ServiceSpec
 from llm_fleet.spec.spec import in_request
 
 _ALL = 100
-
-
-def render_service(
-    scope: Construct,
-    plan: ServicePlan,
-    *,
-    network: Network,
-    cluster_name: str,
-    task_definition_arn: str,
-    capacity: Ec2Capacity | ManagedCapacity,
-    security_group_id: str,
-    target_group_arn: str,
-    port: int,
-    grace_seconds: int,
-) -> ecs.CfnService:
-    """Return the service `Service` in `scope`; plain fields of the description name the property that they become."""
-    tasks, of_fields = plan.spec.tasks, in_request(plan.spec)
-    deployment = of_fields.pop("deployment_configuration", {})
-    return ecs.CfnService(
-        scope,
-        "Service",
-        service_name=plan.name,
-        cluster=cluster_name,
-        task_definition=task_definition_arn,
-        # CloudFormation would set a number of tasks that follows the load back at every update of the service.
-        desired_count=None if tasks.scales else tasks.desired,
-        capacity_provider_strategy=[
-            ecs.CfnService.CapacityProviderStrategyItemProperty(
-                capacity_provider=capacity.capacity_provider_name, weight=1
-            )
-        ],
-        placement_constraints=capacity.placement_constraints or None,
-        deployment_configuration=_deployment(tasks.minimum, **deployment),
-        availability_zone_rebalancing="DISABLED",
-        health_check_grace_period_seconds=grace_seconds,
-        load_balancers=[
-            ecs.CfnService.LoadBalancerProperty(
-                container_name=SERVER, container_port=port, target_group_arn=target_group_arn
-            )
-        ],
-        network_configuration=ecs.CfnService.NetworkConfigurationProperty(
-            awsvpc_configuration=ecs.CfnService.AwsVpcConfigurationProperty(
-                subnets=[subnet.subnet_id for subnet in network.compute_subnets.values()],
-                security_groups=[security_group_id],
-                assign_public_ip="DISABLED",
-            )
-        ),
-        enable_ecs_managed_tags=True,
-        propagate_tags="SERVICE",
-        tags=[cdk.CfnTag(key="Name", value=plan.name)],
-        **of_fields,
-    )
 
 
 def least_healthy_percent(tasks: int) -> int:
@@ -94,50 +42,12 @@ def least_healthy_percent(tasks: int) -> int:
     return _ALL * (tasks - 1) // tasks
 
 
-def _deployment(tasks: int, **of_fields: Any) -> ecs.CfnService.DeploymentConfigurationProperty:
-    """Return how tasks are replaced: never more than there are hosts for, one by one, and back when they do not start.
-
-    With that no AZ can be rebalanced, which starts a task before it stops one.
-    """
-    return ecs.CfnService.DeploymentConfigurationProperty(
-        minimum_healthy_percent=least_healthy_percent(tasks),
-        maximum_percent=_ALL,
-        deployment_circuit_breaker=ecs.CfnService.DeploymentCircuitBreakerProperty(enable=True, rollback=True),
-        **of_fields,
-    )
-
-
-class GrantedService(Protocol):
-    """A service that something can be granted on."""
-
-    @property
-    def cluster_name(self) -> str:
-        """Its ECS cluster."""
-        ...
-
-    @property
-    def service_name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def service_arn(self) -> str:
-        """Its ARN."""
-        ...
-
-    @property
-    def api_key_secret(self) -> secretsmanager.ISecret | None:
-        """What clients must show, where that is a key."""
-        ...
-
-
 class ServiceGrants:
     """What others may do with a service. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, scope: IConstruct, service: GrantedService) -> None:
-        """Grant on `service`, in the stack of `scope`."""
-        self._scope = scope
-        self._stack = cdk.Stack.of(scope)
+    def __init__(self, service: "ServiceBase") -> None:
+        """Grant on `service`, in its stack."""
+        self._stack = cdk.Stack.of(service)
         self._service = service
 
     def read_api_key(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -153,28 +63,23 @@ class ServiceGrants:
                 path=("front", "authentication"),
                 remedy="leave the grant out, or give the Front Authentication.API_KEY",
             )
-            raise_problems([problem], subject=self._scope.node.path)
+            raise_problems([problem], subject=self._service.node.path)
         assert secret is not None
         return secret.grant_read(grantee)
 
     def describe(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` see the service, its deployments and its tasks."""
-        service = iam.Grant.add_to_principal(
-            grantee=grantee, actions=["ecs:DescribeServices"], resource_arns=[self._service.service_arn]
-        )
-        tasks = self._stack.format_arn(service="ecs", resource="task", resource_name=f"{self._service.cluster_name}/*")
-        return service.combine(
-            iam.Grant.add_to_principal(
-                grantee=grantee,
-                actions=["ecs:DescribeTasks"],
-                resource_arns=[tasks],
-            )
-        ).combine(
-            iam.Grant.add_to_principal(
+        name = self._service.cluster_name
+        cluster = self._stack.format_arn(service="ecs", resource="cluster", resource_name=name)
+        tasks = self._stack.format_arn(service="ecs", resource="task", resource_name=f"{name}/*")
+        add = iam.Grant.add_to_principal
+        service = add(grantee=grantee, actions=["ecs:DescribeServices"], resource_arns=[self._service.service_arn])
+        return service.combine(add(grantee=grantee, actions=["ecs:DescribeTasks"], resource_arns=[tasks])).combine(
+            add(
                 grantee=grantee,
                 actions=["ecs:ListTasks"],
                 resource_arns=["*"],
-                conditions={"ArnEquals": {"ecs:cluster": self._cluster_arn}},
+                conditions={"ArnEquals": {"ecs:cluster": cluster}},
             )
         )
 
@@ -187,10 +92,6 @@ class ServiceGrants:
             grantee=grantee, actions=["ecs:UpdateService"], resource_arns=[self._service.service_arn]
         )
         return self.describe(grantee).combine(update)
-
-    @property
-    def _cluster_arn(self) -> str:
-        return self._stack.format_arn(service="ecs", resource="cluster", resource_name=self._service.cluster_name)
 
 
 @jsii.implements(ec2.IConnectable)
@@ -234,7 +135,7 @@ class ServiceBase(Construct):
     @property
     def grants(self) -> ServiceGrants:
         """What others may do with it."""
-        return ServiceGrants(self, self)
+        return ServiceGrants(self)
 
     @property
     @jsii.member(jsii_name="connections")
@@ -267,22 +168,18 @@ class ServiceBase(Construct):
 
     def add_outputs(self) -> None:
         """Give the stack outputs: base URL, model name, how to read the key, and what else an operator asks for."""
-        outputs: dict[str, tuple[str | None, str]] = {
+        key = self.api_key_secret
+        outputs = {
             "Url": (self.url, "Base URL for OpenAI clients"),
             "ModelName": (self.model_name, "What clients write as model"),
-            "ApiKeySecretArn": (
-                self.api_key_secret.secret_arn if self.api_key_secret else None,
-                "Secret whose text is the API key",
-            ),
+            "ApiKeySecretArn": (key.secret_arn if key else None, "Secret whose text is the API key"),
             "ApiKeyCommand": (self.front.key_command, "Prints the API key"),
             "LoadBalancerDnsName": (self.front.load_balancer_dns_name, "Where a DNS name of your own leads"),
             "ClusterName": (self.cluster_name, "Name of the ECS cluster"),
             "ServiceName": (self.service.attr_name, "Name of the ECS service"),
             "LogGroupName": (self.log_group.ref, "CloudWatch log group of hosts and containers"),
         }
-        for name, (value, description) in outputs.items():
-            if value is not None:
-                cdk.CfnOutput(self, name, value=value, description=description)
+        add_outputs(self, outputs)
 
 
 class InferenceService(ServiceBase):
@@ -365,18 +262,7 @@ class InferenceService(ServiceBase):
         )
         """The task definition with its roles and its security group."""
         self.front.allow_targets(self.task.security_group)
-        self.service = render_service(
-            self,
-            plan,
-            network=network,
-            cluster_name=self.cluster.ref,
-            task_definition_arn=self.task.definition.ref,
-            capacity=self.capacity,
-            security_group_id=self.task.security_group.security_group_id,
-            target_group_arn=self.front.target_group_arn,
-            port=process.port,
-            grace_seconds=grace_seconds,
-        )
+        self.service = self._make_service(plan, network, port=process.port, grace_seconds=grace_seconds)
         # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
         # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
         needed = [self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity]
@@ -410,3 +296,51 @@ class InferenceService(ServiceBase):
                 self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
             )
             self.capacity.node.add_dependency(check)
+
+    def _make_service(self, plan: ServicePlan, network: Network, *, port: int, grace_seconds: int) -> ecs.CfnService:
+        """Return the service; plain fields of the description name the property that they become.
+
+        Tasks are replaced one by one, never more than there are hosts for, and back when they do not start. With that
+        no AZ can be rebalanced, which starts a task before it stops one.
+        """
+        tasks, of_fields = plan.spec.tasks, in_request(plan.spec)
+        deployment = of_fields.pop("deployment_configuration", {})
+        return ecs.CfnService(
+            self,
+            "Service",
+            service_name=plan.name,
+            cluster=self.cluster.ref,
+            task_definition=self.task.definition.ref,
+            # CloudFormation would set a number of tasks that follows the load back at every update of the service.
+            desired_count=None if tasks.scales else tasks.desired,
+            capacity_provider_strategy=[
+                ecs.CfnService.CapacityProviderStrategyItemProperty(
+                    capacity_provider=self.capacity.capacity_provider_name, weight=1
+                )
+            ],
+            placement_constraints=self.capacity.placement_constraints or None,
+            deployment_configuration=ecs.CfnService.DeploymentConfigurationProperty(
+                minimum_healthy_percent=least_healthy_percent(tasks.minimum),
+                maximum_percent=_ALL,
+                deployment_circuit_breaker=ecs.CfnService.DeploymentCircuitBreakerProperty(enable=True, rollback=True),
+                **deployment,
+            ),
+            availability_zone_rebalancing="DISABLED",
+            health_check_grace_period_seconds=grace_seconds,
+            load_balancers=[
+                ecs.CfnService.LoadBalancerProperty(
+                    container_name=SERVER, container_port=port, target_group_arn=self.front.target_group_arn
+                )
+            ],
+            network_configuration=ecs.CfnService.NetworkConfigurationProperty(
+                awsvpc_configuration=ecs.CfnService.AwsVpcConfigurationProperty(
+                    subnets=[subnet.subnet_id for subnet in network.compute_subnets.values()],
+                    security_groups=[self.task.security_group.security_group_id],
+                    assign_public_ip="DISABLED",
+                )
+            ),
+            enable_ecs_managed_tags=True,
+            propagate_tags="SERVICE",
+            tags=[cdk.CfnTag(key="Name", value=plan.name)],
+            **of_fields,
+        )

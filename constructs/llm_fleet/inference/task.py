@@ -1,6 +1,6 @@
 """The task of a service: its containers, its definition, the roles that it acts with, and its security group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -13,7 +13,7 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.catalog.service import task_limits
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.cluster import ServiceLog
+from llm_fleet.inference.cluster import ServiceLog, ecs_role, execution_permissions, shell_permissions
 from llm_fleet.inference.metrics import collector_container, collector_permissions
 from llm_fleet.inference.model import (
     CACHE_ENVIRONMENT,
@@ -26,10 +26,10 @@ from llm_fleet.inference.model import (
     model_path,
     model_volumes,
 )
-from llm_fleet.inference.roles import EcsRole, execution_permissions, shell_permissions
 from llm_fleet.inference.server import ServerProcess, repository_arn, server_repository_arn
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import HttpsOutSecurityGroup
 from llm_fleet.spec.service import Capacity
 
 SERVER = "server"
@@ -127,72 +127,11 @@ def _all_devices() -> list[ecs.CfnTaskDefinition.ResourceRequirementProperty]:
     return [ecs.CfnTaskDefinition.ResourceRequirementProperty(type="NeuronDevice", value="ALL")]
 
 
-_Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
-
-
-def render_task_definition(
-    scope: Construct,
-    plan: ServicePlan,
-    process: ServerProcess,
-    *,
-    compatibility: str,
-    check: _Container | None,
-    sidecars: Sequence[_Container],
-    secrets: Mapping[str, str],
-    log: ecs.CfnTaskDefinition.LogConfigurationProperty,
-    task_role: EcsRole,
-    execution_role: EcsRole,
-) -> ecs.CfnTaskDefinition:
-    """Return the task definition `Definition` in `scope`.
-
-    `check`: a container that must end well before the server starts. `sidecars`: what runs beside it.
-    """
-    others = [*([check] if check else []), *sidecars]
-    capacity = plan.spec.hosts.capacity
-    mount = model_mount(plan.model)
-    server = server_container(
-        process,
-        instance=plan.instance,
-        capacity=capacity,
-        mount=mount,
-        secrets=secrets,
-        memory_mib=plan.memory_mib - sum(int(each.memory or 0) for each in others),
-        cpu_units=plan.cpu_units - sum(int(each.cpu or 0) for each in others),
-        log=log,
-        after=check.name if check else None,
-    )
-    resource = ecs.CfnTaskDefinition(
-        scope,
-        "Definition",
-        family=plan.name,
-        # An interface and a security group for the task alone: only the load balancer reaches the server.
-        network_mode="awsvpc",
-        requires_compatibilities=[compatibility],
-        # On an EC2 host the task's own limit on CPU would only hold it back: nobody else is there.
-        cpu=str(plan.cpu_units) if plan.spec.hosts.managed else None,
-        memory=str(plan.memory_mib),
-        runtime_platform=_platform(capacity),
-        container_definitions=[server, *others],
-        volumes=[*model_volumes(mount), cache_volume(capacity)],
-        task_role_arn=task_role.role.role_arn,
-        execution_role_arn=execution_role.role.role_arn,
-    )
-    acknowledge(
-        resource,
-        "the environment holds sizes, paths and names; what is secret comes from Secrets Manager by `secrets`",
-        "AwsSolutions-ECS2",
-    )
-    return resource
-
-
 def _platform(capacity: Capacity) -> ecs.CfnTaskDefinition.RuntimePlatformProperty | None:
     """Return what Managed Instances choose the image of the host by; on EC2 hosts there is nothing to choose."""
     if capacity is not Capacity.MANAGED_INSTANCES:
         return None
     return ecs.CfnTaskDefinition.RuntimePlatformProperty(cpu_architecture="X86_64", operating_system_family="LINUX")
-
-
-_HTTPS = 443
 
 
 class ServingTask(Construct):
@@ -217,19 +156,17 @@ class ServingTask(Construct):
     ) -> None:
         """Make it. `compatibility`: of the capacity that it is for. `api_key`: what clients must show, if anything."""
         super().__init__(scope, id)
-        security_group = ec2.SecurityGroup(
+        # The Hub, CloudWatch and Session Manager speak HTTPS; a server has no business at any other port.
+        self.security_group: ec2.ISecurityGroup = HttpsOutSecurityGroup(
             self,
             "SecurityGroup",
             vpc=network.vpc,
             description=f"Tasks of the inference service {plan.name}",
-            allow_all_outbound=False,
+            reaches="HTTPS to AWS and the Hub",
         )
-        # The Hub, CloudWatch and Session Manager speak HTTPS; a server has no business at any other port.
-        security_group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(_HTTPS), "HTTPS to AWS and the Hub")
-        self.security_group: ec2.ISecurityGroup = security_group
         """Lets the load balancer in, and HTTPS out."""
         secrets = _secrets(plan, process, api_key)
-        self._task_role = EcsRole(
+        self._task_role = ecs_role(
             self,
             "TaskRole",
             description=f"What the tasks of the inference service {plan.name} may do",
@@ -238,43 +175,14 @@ class ServingTask(Construct):
                 *(shell_permissions(log_group_arn=log.arn) if execute_command else ()),
             ],
         )
-        self._execution_role = EcsRole(
+        self._execution_role = ecs_role(
             self,
             "ExecutionRole",
             description=f"What ECS may do to start a task of the inference service {plan.name}",
             permissions=self._to_start(plan, process, log, api_key, list(secrets.values())),
         )
-        mounts = model_mounts(model_mount(plan.model))
-        check = check_container(
-            source=plan.model.source,
-            path=model_path(plan.model),
-            asked=plan.asked,
-            image=process.image,
-            mount_points=mounts,
-            log=log.driver("task"),
-        )
-        collector = collector_container(
-            self,
-            server=plan.server.kind,
-            port=process.port,
-            metrics_path=process.metrics_path,
-            cluster_name=cluster_name,
-            service_name=plan.name,
-            log_group_name=log.log_group.ref,
-            image=plan.spec.sidecar_images.image("collector"),
-            log=log.driver("task"),
-        )
-        self.definition: ecs.CfnTaskDefinition = render_task_definition(
-            self,
-            plan,
-            process,
-            compatibility=compatibility,
-            check=check,
-            sidecars=[collector],
-            secrets=secrets,
-            log=log.driver("task"),
-            task_role=self._task_role,
-            execution_role=self._execution_role,
+        self.definition = self._define(
+            plan, process, compatibility=compatibility, cluster_name=cluster_name, log=log, secrets=secrets
         )
         """The L1 beneath."""
 
@@ -313,6 +221,71 @@ class ServingTask(Construct):
             secret_arns=secret_arns,
             key_arns=[key.key_arn] if key else [],
         )
+
+    def _define(
+        self,
+        plan: ServicePlan,
+        process: ServerProcess,
+        *,
+        compatibility: str,
+        cluster_name: str,
+        log: ServiceLog,
+        secrets: Mapping[str, str],
+    ) -> ecs.CfnTaskDefinition:
+        capacity, mount, driver = plan.spec.hosts.capacity, model_mount(plan.model), log.driver("task")
+        check = check_container(
+            source=plan.model.source,
+            path=model_path(plan.model),
+            asked=plan.asked,
+            image=process.image,
+            mount_points=model_mounts(mount),
+            log=driver,
+        )
+        collector = collector_container(
+            self,
+            server=plan.server.kind,
+            port=process.port,
+            metrics_path=process.metrics_path,
+            cluster_name=cluster_name,
+            service_name=plan.name,
+            log_group_name=log.log_group.ref,
+            image=plan.spec.sidecar_images.image("collector"),
+            log=driver,
+        )
+        others = [*([check] if check else []), collector]
+        server = server_container(
+            process,
+            instance=plan.instance,
+            capacity=capacity,
+            mount=mount,
+            secrets=secrets,
+            memory_mib=plan.memory_mib - sum(int(each.memory or 0) for each in others),
+            cpu_units=plan.cpu_units - sum(int(each.cpu or 0) for each in others),
+            log=driver,
+            after=check.name if check else None,
+        )
+        resource = ecs.CfnTaskDefinition(
+            self,
+            "Definition",
+            family=plan.name,
+            # An interface and a security group for the task alone: only the load balancer reaches the server.
+            network_mode="awsvpc",
+            requires_compatibilities=[compatibility],
+            # On an EC2 host the task's own limit on CPU would only hold it back: nobody else is there.
+            cpu=str(plan.cpu_units) if plan.spec.hosts.managed else None,
+            memory=str(plan.memory_mib),
+            runtime_platform=_platform(capacity),
+            container_definitions=[server, *others],
+            volumes=[*model_volumes(mount), cache_volume(capacity)],
+            task_role_arn=self.role.role_arn,
+            execution_role_arn=self.execution_role.role_arn,
+        )
+        acknowledge(
+            resource,
+            "the environment holds sizes, paths and names; what is secret comes from Secrets Manager by `secrets`",
+            "AwsSolutions-ECS2",
+        )
+        return resource
 
 
 def _secrets(plan: ServicePlan, process: ServerProcess, api_key: secretsmanager.ISecret | None) -> dict[str, str]:

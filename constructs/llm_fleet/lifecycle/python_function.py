@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -15,8 +15,9 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct, IConstruct
 
+from llm_fleet import functions
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.lifecycle.script_folder import ScriptFile, write_zip
+from llm_fleet.lifecycle.script_folder import ScriptFile, read_folder, write_zip
 from llm_fleet.rules.node_users import check_ids_elsewhere
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.people import ClusterUser
@@ -74,6 +75,18 @@ class FunctionCode:
     role_description: str
     unencrypted_log: str
     """Why its log may be encrypted by CloudWatch's own key."""
+
+    @classmethod
+    def of_package(cls, name: str, **told: Any) -> Self:
+        """Return the code of the package `name` of `llm_fleet.functions`, whose module `handler` has the handler."""
+        folder = Path(next(iter(functions.__path__)), name)
+        return cls(
+            archive=f"{name}.zip",
+            files=lambda: read_folder(folder),
+            below=f"{name}/",
+            handler=f"{name}.handler.handler",
+            **told,
+        )
 
 
 class PythonFunction(Construct):

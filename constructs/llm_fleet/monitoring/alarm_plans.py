@@ -40,7 +40,6 @@ def steady(
         threshold=threshold,
         below=below,
         periods=periods,
-        ringing=periods,
         missing=QUIET,
         meaning=meaning,
     )
@@ -113,8 +112,6 @@ def _lifecycle(name: str) -> AlarmPlan:
         id="LifecycleFailed",
         measure=failed_starts(name),
         threshold=1,
-        periods=1,
-        ringing=1,
         missing=QUIET,
         meaning=f"A node of {name} has failed in a step of its configuration, and was not let in half configured. "
         f"`llm-fleet logs {name}` names the step, its code and the remedy.",
@@ -126,8 +123,6 @@ def _degraded(name: str) -> AlarmPlan:
         id="NodesDegraded",
         measure=degraded_starts(name),
         threshold=1,
-        periods=1,
-        ringing=1,
         missing=QUIET,
         meaning=f"A node of {name} takes jobs, but without something that makes them faster or seen, e.g. Lustre over "
         f"EFA or its metrics. `llm-fleet logs {name}` names the step, its code and the remedy.",

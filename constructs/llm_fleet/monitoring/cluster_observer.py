@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from types import MappingProxyType
 
 import aws_cdk as cdk
 from aws_cdk import aws_events as events
@@ -12,14 +10,12 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-import llm_fleet.functions
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.monitoring import account_metrics, cluster_log_group
 from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
-from llm_fleet.lifecycle.script_folder import read_folder
 from llm_fleet.monitoring.monitored_cluster import PERIOD, ClusterKind
-from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
+from llm_fleet.notifications.metric_alarms import AlarmPlan, function_metric
 from llm_fleet.sagemaker.watch_events import CLUSTER_EVENTS
 
 
@@ -85,34 +81,22 @@ _HALF_HOUR = 6
 def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
     """Return when somebody must look at the function itself."""
 
-    def metric(name: str) -> ServiceMetric:
-        return ServiceMetric(
-            namespace="AWS/Lambda",
-            name=name,
-            dimensions=MappingProxyType({"FunctionName": function_name}),
-            statistic="Sum",
-            period_seconds=PERIOD,
-            label=name,
-        )
-
     return (
         AlarmPlan(
             id="ObserverFails",
-            measure=metric("Errors"),
+            measure=function_metric(function_name, "Errors", label="Errors", period_seconds=PERIOD),
             threshold=1,
             periods=_HALF_HOUR,
             ringing=3,
-            missing="notBreaching",
             meaning="The function that counts nodes has failed in three of its last six runs: alarms on nodes may be "
             "blind. Its log says which cluster it could not look at, and why; a right that is missing is named there.",
         ),
         AlarmPlan(
             id="ObserverAsleep",
-            measure=metric("Invocations"),
+            measure=function_metric(function_name, "Invocations", label="Invocations", period_seconds=PERIOD),
             threshold=1,
             below=True,
             periods=_HALF_HOUR,
-            ringing=_HALF_HOUR,
             missing="missing",
             tells_silence=True,
             meaning="The function that counts nodes has not run for half an hour: alarms on nodes are blind. Look "
@@ -121,13 +105,9 @@ def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
     )
 
 
-_NAME = "cluster_observer"
 _STATE = CLUSTER_EVENTS[0]
-_CODE = FunctionCode(
-    archive=f"{_NAME}.zip",
-    files=lambda: read_folder(Path(next(iter(llm_fleet.functions.__path__))) / _NAME),
-    below=f"{_NAME}/",
-    handler=f"{_NAME}.handler.handler",
+_CODE = FunctionCode.of_package(
+    "cluster_observer",
     timeout=account_metrics().timeout_seconds,
     description="Counts the nodes of clusters that are missing or failed, and keeps their logs no longer than wanted",
     policy_description="What the function that looks at clusters may do",

@@ -87,8 +87,6 @@ def lustre_plan(id: str, file_system: str, capacity_gib: float | None, limits: C
         measure=free,
         threshold=percent,
         periods=_MINUTES,
-        ringing=_MINUTES,
-        missing="notBreaching",
         meaning=_lustre_meaning(f"is {percent:g} % full on one of its targets"),
     )
 

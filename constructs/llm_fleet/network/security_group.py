@@ -1,7 +1,9 @@
-"""Security groups, and the ports between nodes."""
+"""Security groups, and rules from one to another."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -41,7 +43,62 @@ def node_connections(security_groups: Sequence[ec2.ISecurityGroup], *, subject: 
     return ec2.Connections(security_groups=list(security_groups))
 
 
-_ALL = "-1"
+class HttpsOutSecurityGroup(ec2.SecurityGroup):
+    """Lets nothing in, and HTTPS out. Name servers and clock of the VPC are not subject to security groups."""
+
+    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc, description: str, reaches: str) -> None:
+        """Make the group; `reaches`: what its members open connections to, for the description of the rule."""
+        super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
+        self.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTPS, rule_description(reaches))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortRange:
+    """Ports of one protocol; `-1` for all traffic of all protocols."""
+
+    protocol: str = "tcp"
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def name(self) -> str:
+        """A part for construct ids, e.g. `Tcp988`."""
+        return "AllTraffic" if self.protocol == "-1" else f"{self.protocol.capitalize()}{self.first}"
+
+
+ALL_TRAFFIC = PortRange(protocol="-1")
+
+
+def let_out(
+    scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
+) -> ec2.CfnSecurityGroupEgress:
+    """Return the rule that lets members of `source` open connections to those of `target`."""
+    return ec2.CfnSecurityGroupEgress(
+        scope,
+        id,
+        group_id=source.security_group_id,
+        destination_security_group_id=target.security_group_id,
+        ip_protocol=ports.protocol,
+        from_port=ports.first,
+        to_port=ports.last,
+        description=rule_description(what),
+    )
+
+
+def let_in(
+    scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
+) -> ec2.CfnSecurityGroupIngress:
+    """Return the rule that lets connections of members of `source` in to those of `target`."""
+    return ec2.CfnSecurityGroupIngress(
+        scope,
+        id,
+        group_id=target.security_group_id,
+        source_security_group_id=source.security_group_id,
+        ip_protocol=ports.protocol,
+        from_port=ports.first,
+        to_port=ports.last,
+        description=rule_description(what),
+    )
 
 
 def let_through(
@@ -53,34 +110,16 @@ def let_through(
     ask for the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
     stays as it is; see `takes_rules_outward`.
     """
-    stack, what = cdk.Stack.of(home), rule_description(what)
+    stack = cdk.Stack.of(home)
     id = f"LlmFleetNodePorts{_key(source)}{_key(target)}{port or ''}"
     known = stack.node.try_find_child(id)
     if isinstance(known, Construct):
         return known
     rules = Construct(stack, id)
-    protocol = _ALL if port is None else "tcp"
+    ports = ALL_TRAFFIC if port is None else PortRange(first=port, last=port)
     if takes_rules_outward(source):
-        ec2.CfnSecurityGroupEgress(
-            rules,
-            "Out",
-            group_id=source.security_group_id,
-            destination_security_group_id=target.security_group_id,
-            ip_protocol=protocol,
-            from_port=port,
-            to_port=port,
-            description=what,
-        )
-    ingress = ec2.CfnSecurityGroupIngress(
-        rules,
-        "In",
-        group_id=target.security_group_id,
-        source_security_group_id=source.security_group_id,
-        ip_protocol=protocol,
-        from_port=port,
-        to_port=port,
-        description=what,
-    )
+        let_out(rules, "Out", source, target, ports, what=what)
+    ingress = let_in(rules, "In", source, target, ports, what=what)
     if port is None:
         acknowledge(
             ingress,
@@ -105,7 +144,6 @@ def _key(group: ec2.ISecurityGroup) -> str:
     return group.node.addr[-8:] if is_unresolved(group.security_group_id) else group.security_group_id
 
 
-_ALL_PROTOCOLS = "-1"
 _ANYWHERE = {"AnywhereEgressLower": "0.0.0.0/1", "AnywhereEgressUpper": "128.0.0.0/1"}
 """All addresses in two halves. CloudFormation takes one rule for `0.0.0.0/0` for the default rule of EC2, and takes it
 away as soon as any stack adds another rule outward, e.g. one to a file system.
@@ -142,18 +180,13 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
         hold(self)
-        group_id = self.security_group_id
         resource = self.node.default_child
         if isinstance(resource, ec2.CfnSecurityGroup):
             resource.tags.set_tag("Name", self.node.path)
-        ingress = ec2.CfnSecurityGroupIngress(
-            self,
-            "SelfIngress",
-            group_id=group_id,
-            source_security_group_id=group_id,
-            ip_protocol=_ALL_PROTOCOLS,
-            description="all traffic from the group itself (EFA, Lustre, Slurm)",
-        )
+        own = cast(ec2.ISecurityGroup, self)
+        into = "all traffic from the group itself (EFA, Lustre, Slurm)"
+        out_of = "all traffic to the group itself (EFA, Lustre, Slurm)"
+        ingress = let_in(self, "SelfIngress", own, own, ALL_TRAFFIC, what=into)
         cdk.Validations.of(ingress).acknowledge(
             cdk.Acknowledgment(
                 id="NIST.800.53.R5-EC2RestrictedCommonPorts",
@@ -161,22 +194,15 @@ class EfaSecurityGroup(ec2.SecurityGroup):
                 "outside the group is let in.",
             )
         )
-        egress = ec2.CfnSecurityGroupEgress(
-            self,
-            "SelfEgress",
-            group_id=group_id,
-            destination_security_group_id=group_id,
-            ip_protocol=_ALL_PROTOCOLS,
-            description="all traffic to the group itself (EFA, Lustre, Slurm)",
-        )
+        egress = let_out(self, "SelfEgress", own, own, ALL_TRAFFIC, what=out_of)
         if allow_internet:
             for half, cidr in _ANYWHERE.items():
                 ec2.CfnSecurityGroupEgress(
                     self,
                     half,
-                    group_id=group_id,
+                    group_id=self.security_group_id,
                     cidr_ip=cidr,
-                    ip_protocol=_ALL_PROTOCOLS,
+                    ip_protocol=ALL_TRAFFIC.protocol,
                     description="anywhere that a route leads",
                 )
         else:

@@ -47,6 +47,18 @@ class ServiceMetric:
         )  # pyright: ignore[reportReturnType]
 
 
+def function_metric(function_name: str, name: str, *, label: str, period_seconds: int) -> ServiceMetric:
+    """Return a sum of Lambda's for a function: `Errors` or `Invocations`."""
+    return ServiceMetric(
+        namespace="AWS/Lambda",
+        name=name,
+        dimensions=MappingProxyType({"FunctionName": function_name}),
+        statistic="Sum",
+        period_seconds=period_seconds,
+        label=label,
+    )
+
+
 def _no_metrics() -> Mapping[str, ServiceMetric]:
     return MappingProxyType({})
 
@@ -105,9 +117,10 @@ class AlarmPlan:
     threshold: float
     below: bool = False
     """Whether it rings below the threshold; else at it and above."""
-    periods: int
-    ringing: int
-    missing: str
+    periods: int = 1
+    ringing: int | None = None
+    """Default: all `periods`."""
+    missing: str = "notBreaching"
     """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
     meaning: str
     """What has happened, and what to do. One line, for whoever is called at night."""
@@ -167,7 +180,7 @@ def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: 
         comparison_operator="LessThanThreshold" if plan.below else "GreaterThanOrEqualToThreshold",
         threshold=plan.threshold,
         evaluation_periods=plan.periods,
-        datapoints_to_alarm=plan.ringing,
+        datapoints_to_alarm=plan.periods if plan.ringing is None else plan.ringing,
         treat_missing_data=plan.missing,
         metrics=_queries(plan.measure),
         alarm_actions=actions,
@@ -224,6 +237,19 @@ _PERIOD = 60
 def page(rows: Sequence[Sequence[dict[str, Any]]], region: str) -> dict[str, Any]:
     """Return the body of a dashboard over three hours; the widgets of a row share its width."""
     return {"start": "-PT3H", "periodOverride": "inherit", "widgets": _placed(rows, region)}
+
+
+def render_dashboard(
+    scope: Construct, id: str, name: str, rows: Sequence[Sequence[dict[str, Any]]]
+) -> cloudwatch.CfnDashboard:
+    """Return the dashboard `<name>-<region>`: an account has one of a name in all its regions (API_PutDashboard)."""
+    stack = cdk.Stack.of(scope)
+    return cloudwatch.CfnDashboard(
+        scope,
+        id,
+        dashboard_name=f"{name}-{stack.region}",
+        dashboard_body=stack.to_json_string(page(rows, stack.region)),
+    )
 
 
 def alarm_lines(alarm: str, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:

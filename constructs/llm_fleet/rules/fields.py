@@ -51,6 +51,26 @@ class Form:
         return all(hasattr(value, name) for name in self.has)
 
 
+def network_form(remedy: str, *, optional: bool = True) -> Form:
+    """Return what a network is, as the argument of a construct."""
+    has = ("availability_zone_ids", "compute_subnets", "reserve_addresses")
+    return Form(wanted="a network of llm-fleet", has=has, optional=optional, remedy=remedy)
+
+
+def topic_form(remedy: str) -> Form:
+    """Return what an SNS topic is, as the argument of a construct that need not have one."""
+    return Form(wanted="an SNS topic", has=("topic_arn",), optional=True, remedy=remedy)
+
+
+def key_form(remedy: str = 'write FleetKey(self, "Key"), or leave it out') -> Form:
+    """Return what a KMS key is, as the argument of a construct that need not have one."""
+    return Form(wanted="a KMS key", has=("key_arn",), optional=True, remedy=remedy)
+
+
+BUCKET = Form(wanted="a bucket", has=("bucket_arn", "bucket_name"), remedy='write DataBucket(self, "Data")')
+"""A bucket, as the argument of a construct."""
+
+
 def check_form(value: Any, form: Form, *path: str | int) -> list[Problem]:
     """Return a problem at `path` when `value` is not of `form`."""
     if form.holds(value):

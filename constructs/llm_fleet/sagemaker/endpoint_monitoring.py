@@ -22,8 +22,9 @@ from llm_fleet.notifications.metric_alarms import (
     ServiceMetric,
     alarm_lines,
     alarm_widget,
+    function_metric,
     graph,
-    page,
+    render_dashboard,
     text_widget,
     threshold_words,
 )
@@ -121,7 +122,6 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=percent if is_unresolved(percent) else percent / 100,
             periods=MINUTES,
             ringing=BAD_MINUTES,
-            missing="notBreaching",
             meaning=f"Too many requests have failed in the model{threshold_words(percent, ' %')}. The reason is in the "
             "endpoint's log; often a model does not fit its instance's memory. During an update this rolls back to "
             "what ran before.",
@@ -132,7 +132,6 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=seconds if is_unresolved(seconds) else seconds * MICROSECONDS,
             periods=MINUTES,
             ringing=BAD_MINUTES,
-            missing="notBreaching",
             meaning=f"Answers take too long on average{threshold_words(seconds, ' s')}; SageMaker breaks off after "
             "60 s. Fewer tokens an answer, more instances, or a larger one. During an update this rolls back to what "
             "ran before.",
@@ -143,7 +142,6 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
             threshold=1,
             below=True,
             periods=hours,
-            ringing=hours,
             # No instance, no value: an endpoint that is gone costs nothing, and must not ring.
             missing="notBreaching",
             meaning=f"Instances have run for {hours} hours and nobody has asked: they cost as if somebody had. Delete "
@@ -154,21 +152,14 @@ def endpoint_alarm_plans(metrics: EndpointMetrics, thresholds: EndpointAlarms) -
 
 def time_to_live_plan(function_name: str) -> AlarmPlan:
     """Return the alarm on the function that ends an endpoint."""
-    failed = ServiceMetric(
-        namespace="AWS/Lambda",
-        name="Errors",
-        dimensions=MappingProxyType({"FunctionName": function_name}),
-        statistic="Sum",
-        period_seconds=60 * time_to_live_facts().check_minutes,
-        label="failed runs",
-    )
+    period = 60 * time_to_live_facts().check_minutes
+    failed = function_metric(function_name, "Errors", label="failed runs", period_seconds=period)
     return AlarmPlan(
         id=TIME_TO_LIVE,
         measure=failed,
         threshold=1,
         periods=4,
         ringing=2,
-        missing="notBreaching",
         meaning="The function that is to delete the endpoint when its time has come has failed again and again: the "
         "endpoint may cost on. The reason is in the function's log group; delete the endpoint by destroying its stack.",
     )
@@ -176,13 +167,13 @@ def time_to_live_plan(function_name: str) -> AlarmPlan:
 
 def endpoint_dashboard(
     metrics: EndpointMetrics, plans: Sequence[AlarmPlan], *, alarm_arns: Sequence[str], log_group_name: str, region: str
-) -> dict[str, Any]:
-    """Return the dashboard: alarms, what callers feel, what instances do, the last errors, and what to do."""
+) -> list[list[dict[str, Any]]]:
+    """Return the rows of the dashboard: alarms, what callers feel, what instances do, last errors, and what to do."""
     seconds = [
         _in_seconds(metric)
         for metric in (metrics.model_latency(), metrics.model_latency("p90"), metrics.overhead_latency())
     ]
-    rows = [
+    return [
         [alarm_widget(alarm_arns)],
         [
             graph("Requests, a minute", metrics.requests(), metrics.requests_per_instance()),
@@ -206,7 +197,6 @@ def endpoint_dashboard(
         [_last_errors(log_group_name, region)],
         [text_widget(plans)],
     ]
-    return page(rows, region)
 
 
 def _in_seconds(metric: ServiceMetric) -> MetricMath:
@@ -222,11 +212,6 @@ def _last_errors(log_group_name: str, region: str) -> dict[str, Any]:
         "type": "log",
         "properties": {"title": "Last errors of the model", "region": region, "view": "table", "query": query},
     }
-
-
-def dashboard_name(endpoint_name: str, region: str) -> str:
-    """Return the dashboard's name: an account has one of a name in all its regions (API_PutDashboard)."""
-    return f"{endpoint_name}-{region}"
 
 
 _RETAINED_BUT = "DataCaptureConfig"
@@ -303,16 +288,11 @@ class EndpointSight(Construct):
         )
 
     def _make_dashboard(self, endpoint_name: str, log_group: logs.CfnLogGroup) -> cloudwatch.CfnDashboard:
-        stack = cdk.Stack.of(self)
         arns = [alarm.attr_arn for alarm in self.alarms.values()]
         if self._spec.time_to_live_seconds:  # made after the endpoint, so told by its name
             arns.append(self._alarm_arn(f"{endpoint_name}-{TIME_TO_LIVE}"))
-        body = endpoint_dashboard(
-            self.metrics, self.plans, alarm_arns=arns, log_group_name=log_group.ref, region=stack.region
+        region = cdk.Stack.of(self).region
+        rows = endpoint_dashboard(
+            self.metrics, self.plans, alarm_arns=arns, log_group_name=log_group.ref, region=region
         )
-        return cloudwatch.CfnDashboard(
-            self,
-            "Dashboard",
-            dashboard_name=dashboard_name(endpoint_name, stack.region),
-            dashboard_body=stack.to_json_string(body),
-        )
+        return render_dashboard(self, "Dashboard", endpoint_name, rows)

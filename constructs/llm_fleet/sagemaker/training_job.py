@@ -20,7 +20,7 @@ from llm_fleet.notifications.metric_alarms import (
     ServiceMetric,
     alarm_widget,
     graph,
-    page,
+    render_dashboard,
     text_widget,
 )
 from llm_fleet.rules.fields import Form, check_form, check_is_spec
@@ -99,19 +99,13 @@ class JobSight(Construct):
         self.dashboard: cloudwatch.CfnDashboard | None = None
         """The L1 beneath; `None` without one."""
         if dashboard:
-            stack = cdk.Stack.of(self)
             rows = [
                 [alarm_widget([alarm.attr_arn for alarm in self.alarms.alarms.values()])],
                 [graph("Runs", *(execution_metric(state_machine_arn, kind) for kind in _KINDS))],
                 *_metric_rows(name, metrics),
                 [text_widget(plans)],
             ]
-            self.dashboard = cloudwatch.CfnDashboard(
-                self,
-                "Dashboard",
-                dashboard_name=f"{name}-{stack.region}",
-                dashboard_body=stack.to_json_string(page(rows, stack.region)),
-            )
+            self.dashboard = render_dashboard(self, "Dashboard", name, rows)
 
 
 _KINDS = ("ExecutionsStarted", "ExecutionsSucceeded", "ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut")
@@ -143,9 +137,6 @@ def run_plans(state_machine_arn: str, *, stop_command: str) -> tuple[AlarmPlan, 
             id=id,
             measure=execution_metric(state_machine_arn, kind),
             threshold=1,
-            periods=1,
-            ringing=1,
-            missing="notBreaching",
             meaning=meaning,
         )
         for id, (kind, meaning) in meanings.items()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -13,15 +12,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from llm_fleet import functions
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
-from llm_fleet.lifecycle.script_folder import ScriptFile, read_folder
 from llm_fleet.spec.spec import in_request
 from llm_fleet.spec.watch import CheckpointLayout, JobWatch, RestartPolicy, WatchConditions, WatchSpec
 
-_PACKAGE = "training_watch"
 _EVENTS = "events.amazonaws.com"
 OPEN_INDEX = "open"
 """Index of the items with which something is left to do."""
@@ -30,11 +26,6 @@ EVERY_CLUSTER = "*"
 """Of those whose events the rule lets through."""
 _ALARMS = {"loss_spike": "loss-spike", "stall": "stall", "not_a_number": "nan", "throughput_drop": "throughput"}
 """The function's words for the conditions."""
-
-
-def _files() -> Sequence[ScriptFile]:
-    (root,) = functions.__path__
-    return read_folder(Path(root, _PACKAGE))
 
 
 class WatchFunction(PythonFunction):
@@ -52,11 +43,8 @@ class WatchFunction(PythonFunction):
         super().__init__(
             scope,
             id,
-            code=FunctionCode(
-                archive="training_watch.zip",
-                files=_files,
-                below=f"{_PACKAGE}/",
-                handler=f"{_PACKAGE}.handler.handler",
+            code=FunctionCode.of_package(
+                "training_watch",
                 timeout=facts.timeout_seconds,
                 description="Restarts training jobs that failed, stops those that run in vain, tells of clusters",
                 policy_description="What the function that watches over training jobs may do",

@@ -1,7 +1,6 @@
 """What file systems have in common: their place in a network, who may reach them, and what a cluster must know."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import aws_cdk as cdk
@@ -12,7 +11,14 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.network.network import Network
-from llm_fleet.network.security_group import rule_description, takes_rules_outward
+from llm_fleet.network.security_group import (
+    ALL_TRAFFIC,
+    PortRange,
+    let_in,
+    let_out,
+    rule_description,
+    takes_rules_outward,
+)
 from llm_fleet.references import hold
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -22,24 +28,10 @@ _ONE_GROUP = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortRange:
-    """Ports of one protocol; `-1` for all traffic of all protocols."""
-
-    protocol: str
-    first: int | None = None
-    last: int | None = None
-
-    @property
-    def name(self) -> str:
-        """A part for construct ids, e.g. `Tcp988`."""
-        return "AllTraffic" if self.protocol == "-1" else f"{self.protocol.capitalize()}{self.first}"
-
-
 def lustre_ports(*, efa_enabled: bool) -> list[PortRange]:
     """Return what Lustre clients and servers speak: LNet on TCP, or any traffic with EFA, which has no ports."""
     if efa_enabled:
-        return [PortRange(protocol="-1")]
+        return [ALL_TRAFFIC]
     return [PortRange(protocol="tcp", first=first, last=last) for first, last in lustre_limits().ports]
 
 
@@ -122,29 +114,11 @@ class FileSystemPorts(Construct):
     ) -> None:
         """Both halves of one permission: out of the source's group, if that is made here, and into the target's."""
         inward = "Back" if target is not self._group else ""
-        description = rule_description(f"{self._name}: {what} {self._owner}")
+        description = f"{self._name}: {what} {self._owner}"
         if takes_rules_outward(source):
-            ec2.CfnSecurityGroupEgress(
-                scope,
-                f"{port.name}{inward}Out",
-                group_id=source.security_group_id,
-                destination_security_group_id=target.security_group_id,
-                ip_protocol=port.protocol,
-                from_port=port.first,
-                to_port=port.last,
-                description=description,
-            )
-        ingress = ec2.CfnSecurityGroupIngress(
-            scope,
-            f"{port.name}{inward}In",
-            group_id=target.security_group_id,
-            source_security_group_id=source.security_group_id,
-            ip_protocol=port.protocol,
-            from_port=port.first,
-            to_port=port.last,
-            description=description,
-        )
-        if port.protocol == "-1":
+            let_out(scope, f"{port.name}{inward}Out", source, target, port, what=description)
+        ingress = let_in(scope, f"{port.name}{inward}In", source, target, port, what=description)
+        if port == ALL_TRAFFIC:
             acknowledge(ingress, _ONE_GROUP, "NIST.800.53.R5-EC2RestrictedCommonPorts")
 
 
