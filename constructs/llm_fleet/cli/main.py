@@ -47,9 +47,9 @@ def _told(error: FleetError, *, as_json: bool) -> int:
     # What AWS or a node says stands in it, and must not steer the terminal.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
-        from llm_fleet.cli.terminal.screen import print_json, told_problem
+        from llm_fleet.cli.terminal.screen import print_json
 
-        print_json({"problems": [told_problem(problem) for problem in error.problems], "subject": error.subject})
+        print_json({"problems": error.problems, "subject": error.subject})
     not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
     return ExitCode.NOT_ASKED if not_asked else ExitCode.PROBLEMS
 

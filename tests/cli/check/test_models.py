@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
 from llm_fleet.cli.check import images_and_models as models
-from llm_fleet.cli.check.images_and_models import features_of, hub_status, running_images
+from llm_fleet.cli.check.images_and_models import ask_running_images, features_of, hub_status
 from llm_fleet.cli.check.question import Account, Answer
 from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws
@@ -124,7 +124,7 @@ def _asked(folder: Path, release: str | None, text: str = TRN1) -> Answer:
     file = folder / "fleet.yaml"
     file.write_text(text, encoding="utf-8")
     cluster = load_fleet(file).hyperpod_clusters["train"]
-    return running_images(cluster, "train", features_of(cluster))(_Described(release))
+    return ask_running_images(cluster, "train", features_of(cluster), _Described(release))
 
 
 def test_an_image_that_is_older_than_a_feature_is_told_with_the_way_to_a_newer_one(tmp_path: Path):

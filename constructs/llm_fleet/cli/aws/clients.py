@@ -35,6 +35,10 @@ class AwsRefusal(FleetError):
         return self.problems[0].code
 
 
+class AwsGone(AwsRefusal):
+    """What was asked for is not there (LF1008): often an answer, and no failure."""
+
+
 @contextmanager
 def told_of_aws(subject: str) -> Generator[None]:
     """Raise what AWS or boto3 refuses as `AwsRefusal` (LF1000 to LF1009) about `subject`."""
@@ -44,7 +48,8 @@ def told_of_aws(subject: str) -> Generator[None]:
         problem = refusal(error)
         if problem is None:
             raise
-        raise AwsRefusal([problem], subject=subject) from error
+        kind = AwsGone if problem.code is CommandCode.GONE else AwsRefusal
+        raise kind([problem], subject=subject) from error
 
 
 def refusal(error: Exception) -> Problem | None:

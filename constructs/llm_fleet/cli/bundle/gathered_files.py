@@ -6,7 +6,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,10 +22,10 @@ from llm_fleet.cli.logs.node_runs import NodeRun, Source, split_uri
 from llm_fleet.cli.logs.show_logs import log_place
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Step, progress, told_problem
+from llm_fleet.cli.terminal.screen import Step, plain_data, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet
@@ -47,12 +47,8 @@ def written(found: Found, redactor: Redactor) -> str:
     """Return what the file holds, without secrets."""
     if isinstance(found, str):
         return redactor.text(found)
-    text = json.dumps(redactor.data(json.loads(json.dumps(found, default=_plain))), indent=2)
+    text = json.dumps(redactor.data(json.loads(json.dumps(found, default=plain_data))), indent=2)
     return redactor.text(text) + "\n"
-
-
-def _plain(value: object) -> str:
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)  # pyright: ignore
 
 
 def safe_name(name: str) -> str:
@@ -151,7 +147,7 @@ def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, se
     if place.stack is not None:
         pieces.append(Piece("stack.json", lambda: _stack(clients, str(place.stack))))
     if session and place.kind is not Kind.SERVICE:
-        pieces.append(Piece("slurm.txt", lambda: _slurm(fleet, place)))
+        pieces.append(Piece("slurm.txt", lambda: slurm_state(fleet, place)))
     return pieces
 
 
@@ -183,7 +179,7 @@ def _events(clients: AwsClients, place: Place) -> Found:
         "failure": found.failure,
         "events": [event.as_json() for event in found.events],
         "remarks": found.remarks,
-        "problems": [told_problem(problem) for problem in found.problems],
+        "problems": found.problems,
     }
 
 
@@ -198,7 +194,7 @@ def _nodes(clients: AwsClients, place: Place) -> Found:
         "status": listing.status,
         "message": listing.message,
         "note": listing.note,
-        "counts": [asdict(count) for count in listing.counts],
+        "counts": list(listing.counts),
         "nodes": [node.told() for node in listing.nodes],
     }
 
@@ -211,7 +207,7 @@ def _service(clients: AwsClients, place: Place) -> Found:
 def _stopped(clients: AwsClients, place: Place) -> Found:
     from llm_fleet.cli.logs.log_place import stopped_tasks
 
-    return [task.as_json() for task in stopped_tasks(clients, place.name)]
+    return list(stopped_tasks(clients, place.name))
 
 
 def _stack(clients: AwsClients, stack: str) -> Found:
@@ -219,11 +215,6 @@ def _stack(clients: AwsClients, stack: str) -> Found:
         told: Any = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
         resources = clients.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     return {"stack": dict(told), "resources": [dict(one) for one in resources]}
-
-
-def _slurm(fleet: "Fleet | None", place: Place) -> Found:
-
-    return slurm_state(fleet, place)
 
 
 def _log(clients: AwsClients, group: str, stream: str) -> Found:
@@ -314,9 +305,9 @@ def _left_out(name: str, error: FleetError, redactor: Redactor) -> dict[str, str
 
 def _tell_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
     """Tell which parts of a file AWS kept."""
-    problems: list[Any] = list(found.get("problems", ())) if isinstance(found, dict) else []
+    problems: list[Problem] = found.get("problems", []) if isinstance(found, dict) else []
     for problem in problems:
-        gathered.missing.append({"name": f"{name}, in part", "why": redactor.text(str(problem["message"]))})
+        gathered.missing.append({"name": f"{name}, in part", "why": redactor.text(problem.message)})
 
 
 def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
@@ -331,7 +322,7 @@ def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, red
     told: dict[str, Any] = {
         "runs": [run.as_json() for run in told_of.runs],
         "remarks": told_of.remarks,
-        "problems": [told_problem(problem) for problem in told_of.problems],
+        "problems": told_of.problems,
     }
     gathered.files["starts.json"] = written(told, redactor)
     _tell_parts(gathered, "starts.json", told, redactor)

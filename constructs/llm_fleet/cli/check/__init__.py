@@ -45,7 +45,7 @@ def check(arguments: argparse.Namespace) -> int:
     raise_problems([problem.under("--region") for problem in check_region(region)], subject="the command line")
     topics = [Topic(name) for name in arguments.only or list(Topic)]
     account = Account(AwsClients(region=region))
-    questions = questions_of(fleet, region=region, topics=topics, ask_hub=arguments.hub)
+    questions = questions_of(fleet, topics=topics, ask_hub=arguments.hub)
     with progress("asking your account") as step:
         outcomes = ask_all(account, questions, step)
     number = str(account.identity["Account"])

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic
 from llm_fleet.fleet_file.check_network import endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of
@@ -20,26 +20,23 @@ from llm_fleet.rules.account.instance_capacity import (
     check_zones_of_account,
     when,
 )
-from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.network import endpoint_zones, interface_endpoints
 
 _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, CapacitySource.RESERVATION)
 """What was bought has a place of its own, which says more than an offering."""
 
 
-def offering_questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def offering_questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for the AZs of the network, for the services of its endpoints, and for each type in each of its AZs."""
     zones = fleet.network.zones if fleet.network is not None else ()
     if zones:
-        yield Question(
-            topic=Topic.OFFERINGS, what=f"AZs {', '.join(zones)}", answer=lambda account: _zones(account, fleet, region)
-        )
+        yield Question(Topic.OFFERINGS, f"AZs {', '.join(zones)}", lambda account: _ask_zones(account, fleet))
     placed = _endpoints(fleet)
     if placed:
         yield Question(
-            topic=Topic.OFFERINGS,
-            what=f"interface endpoints in {', '.join(zones)}",
-            answer=lambda account: _endpoint_services(account, fleet, placed, region),
+            Topic.OFFERINGS,
+            f"interface endpoints in {', '.join(zones)}",
+            lambda account: _ask_endpoint_services(account, fleet, placed),
         )
     seen: set[tuple[str, tuple[str, ...]]] = set()
     types = sorted({one.ec2_type for one in _asked(fleet)})
@@ -49,9 +46,9 @@ def offering_questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
             continue
         seen.add(key)
         yield Question(
-            topic=Topic.OFFERINGS,
-            what=f"{one.instance_type} in {', '.join(one.availability_zone_ids)}",
-            answer=_asking(one, types, region),
+            Topic.OFFERINGS,
+            f"{one.instance_type} in {', '.join(one.availability_zone_ids)}",
+            partial(_ask_offering, one, types),
         )
 
 
@@ -63,12 +60,12 @@ def _asked(fleet: Fleet) -> list[Machines]:
     ]
 
 
-def _zones(account: Account, fleet: Fleet, region: str) -> Answer:
+def _ask_zones(account: Account, fleet: Fleet) -> Answer:
     assert fleet.network is not None
     told = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
     names = {zone["ZoneId"]: zone["ZoneName"] for zone in told if zone.get("State", "available") == "available"}
     wanted = (*fleet.network.zones, *fleet.network.load_balancer_zone_ids)
-    problems = check_zones_of_account(wanted, there=names, region=region)
+    problems = check_zones_of_account(wanted, there=names, region=account.region)
     shown = ", ".join(f"{zone} is {names[zone]} in this account" for zone in wanted if zone in names)
     return Answer(detail=shown or f"this account has {', '.join(sorted(names))}", problems=problems)
 
@@ -82,7 +79,7 @@ def _endpoints(fleet: Fleet) -> dict[str, tuple[str, ...]]:
     return endpoint_zones(names, network.zones, network.without_endpoints)
 
 
-def _endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tuple[str, ...]], region: str) -> Answer:
+def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tuple[str, ...]]) -> Answer:
     assert fleet.network is not None
     filters = [{"Name": "service-type", "Values": ["Interface"]}]
     services = account.ask("ec2", "describe_vpc_endpoint_services", Filters=filters)["ServiceDetails"]
@@ -90,86 +87,74 @@ def _endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tuple[s
     ids = {zone["ZoneName"]: zone["ZoneId"] for zone in zones}
     # The ids of a service's AZs are a member of newer models only; names are another account's other AZs.
     offered = {
-        one["ServiceName"].partition(f".{region}.")[2]: set(
+        one["ServiceName"].partition(f".{account.region}.")[2]: set(
             one.get("AvailabilityZoneIds") or [ids.get(name, name) for name in one.get("AvailabilityZones", ())]
         )
         for one in services
     }
     known = {name: [zone for zone in asked if zone in ids.values()] for name, asked in placed.items()}
-    problems = check_endpoint_zones(known, offered=offered, without=fleet.network.without_endpoints, region=region)
+    problems = check_endpoint_zones(
+        known, offered=offered, without=fleet.network.without_endpoints, region=account.region
+    )
     return Answer(
         detail=f"{'not all' if problems else 'all'} of {len(placed)} services are offered there", problems=problems
     )
 
 
-def _asking(one: Machines, types: list[str], region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        filters = [{"Name": "instance-type", "Values": types}]
-        told = account.ask(
-            "ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters
-        )["InstanceTypeOfferings"]
-        offered = {item["Location"] for item in told if item["InstanceType"] == one.ec2_type}
-        hint = not one.service.on_ec2
-        problems = check_offering(
-            one.instance_type,
-            one.availability_zone_ids,
-            offered=offered,
-            owner=one.owner,
-            path=one.path,
-            indication=hint,
-            region=region,
-        )
-        where = f"EC2 offers it in {', '.join(sorted(offered)) or 'no AZ'}"
-        return Answer(detail=f"{where}; an indication only" if hint else where, problems=problems)
-
-    return answer
+def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
+    filters = [{"Name": "instance-type", "Values": types}]
+    told = account.ask("ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters)[
+        "InstanceTypeOfferings"
+    ]
+    offered = {item["Location"] for item in told if item["InstanceType"] == one.ec2_type}
+    hint = not one.service.on_ec2
+    problems = check_offering(
+        one.instance_type,
+        one.availability_zone_ids,
+        offered=offered,
+        owner=one.owner,
+        path=one.path,
+        indication=hint,
+        region=account.region,
+    )
+    where = f"EC2 offers it in {', '.join(sorted(offered)) or 'no AZ'}"
+    return Answer(detail=f"{where}; an indication only" if hint else where, problems=problems)
 
 
 _TARGETS = {MachineService.HYPERPOD: "hyperpod-cluster", MachineService.TRAINING_JOB: "training-job"}
-_UNKNOWN_PLAN = TrainingPlan(name="", status="unknown to AWS")
 
 
-def capacity_questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def capacity_questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for each plan and reservation that the fleet names."""
     for one in machines_of(fleet):
         if one.capacity_id is None:
             continue
         if one.capacity is CapacitySource.TRAINING_PLAN:
             name = one.capacity_id.rpartition("/")[2]
-            yield Question(
-                topic=Topic.CAPACITY, what=f"training plan {name} for {one.owner}", answer=_asking_plan(fleet, one)
-            )
+            yield Question(Topic.CAPACITY, f"training plan {name} for {one.owner}", partial(_ask_plan, fleet, one))
         else:
-            yield Question(
-                topic=Topic.CAPACITY, what=f"{one.capacity_id} for {one.owner}", answer=_asking_reservation(one)
-            )
+            yield Question(Topic.CAPACITY, f"{one.capacity_id} for {one.owner}", partial(_ask_reservation, one))
 
 
-def _asking_plan(fleet: Fleet, one: Machines) -> Ask:
-    def answer(account: Account) -> Answer:
-        name = str(one.capacity_id).rpartition("/")[2]
-        plan = _plan(account, name)
-        need = CapacityNeed(
-            owner=one.owner,
-            instance_types=one.instance_types,
-            count=max(0, one.count - _running(account, fleet, one)),
-            zone=one.availability_zone_ids[0] if len(one.availability_zone_ids) == 1 else None,
-            path=one.path,
-        )
-        target = _TARGETS.get(one.service, one.service.value)
-        problems = check_training_plan(plan, need, now=datetime.now(UTC), target=target)
-        return Answer(detail=_plan_detail(plan), problems=problems)
-
-    return answer
+def _ask_plan(fleet: Fleet, one: Machines, account: Account) -> Answer:
+    name = str(one.capacity_id).rpartition("/")[2]
+    plan = _plan(account, name)
+    need = CapacityNeed(
+        owner=one.owner,
+        instance_types=one.instance_types,
+        count=max(0, one.count - _running(account, fleet, one)),
+        zone=one.availability_zone_ids[0] if len(one.availability_zone_ids) == 1 else None,
+        path=one.path,
+    )
+    target = _TARGETS.get(one.service, one.service.value)
+    problems = check_training_plan(plan, need, now=datetime.now(UTC), target=target)
+    return Answer(detail=_plan_detail(plan), problems=problems)
 
 
 def _plan(account: Account, name: str) -> TrainingPlan:
-    try:
-        told = account.ask("sagemaker", "describe_training_plan", TrainingPlanName=name)
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return TrainingPlan(name=name, status=_UNKNOWN_PLAN.status)
+    told = account.find("sagemaker", "describe_training_plan", TrainingPlanName=name)
+    if not told:
+        return TrainingPlan(name=name, status="unknown to AWS")
     parts: list[dict[str, Any]] = told.get("ReservedCapacitySummaries", [])
     return TrainingPlan(
         name=name,
@@ -200,30 +185,22 @@ def _running(account: Account, fleet: Fleet, one: Machines) -> int:
     if one.service is not MachineService.HYPERPOD:
         return 0
     cluster, group = fleet.hyperpod_clusters[one.path[1]], one.path[-1]
-    try:
-        told = account.ask("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return 0
-    return sum(one["CurrentCount"] for one in told["InstanceGroups"] if one["InstanceGroupName"] == group)
+    groups = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name).get("InstanceGroups", ())
+    return sum(one["CurrentCount"] for one in groups if one["InstanceGroupName"] == group)
 
 
-def _asking_reservation(one: Machines) -> Ask:
-    def answer(account: Account) -> Answer:
-        reservations = _reservations(account, str(one.capacity_id))
-        need = CapacityNeed(
-            owner=one.owner,
-            instance_types=one.instance_types,
-            count=one.count,
-            zone=one.availability_zone_ids[0] if len(one.availability_zone_ids) == 1 else None,
-            path=one.path,
-        )
-        found = _together(reservations, str(one.capacity_id))
-        detail = f"{found.state}, {found.instance_type or 'no type'}, {found.available} free of {found.total}"
-        return Answer(detail=detail, problems=check_reservation(found, need, now=datetime.now(UTC)))
-
-    return answer
+def _ask_reservation(one: Machines, account: Account) -> Answer:
+    reservations = _reservations(account, str(one.capacity_id))
+    need = CapacityNeed(
+        owner=one.owner,
+        instance_types=one.instance_types,
+        count=one.count,
+        zone=one.availability_zone_ids[0] if len(one.availability_zone_ids) == 1 else None,
+        path=one.path,
+    )
+    found = _together(reservations, str(one.capacity_id))
+    detail = f"{found.state}, {found.instance_type or 'no type'}, {found.available} free of {found.total}"
+    return Answer(detail=detail, problems=check_reservation(found, need, now=datetime.now(UTC)))
 
 
 def _reservations(account: Account, capacity_id: str) -> list[dict[str, Any]]:
@@ -234,12 +211,8 @@ def _reservations(account: Account, capacity_id: str) -> list[dict[str, Any]]:
         ids = [member["ResourceArn"].rpartition("/")[2] for member in members]
     if not ids:
         return []
-    try:
-        return account.ask("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)["CapacityReservations"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return []
+    told = account.find("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)
+    return told.get("CapacityReservations", [])
 
 
 def _together(told: list[dict[str, Any]], name: str) -> Reservation:

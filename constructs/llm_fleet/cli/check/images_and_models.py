@@ -1,9 +1,10 @@
 """Checks images of clusters and services, those that run, and models: whether they exist and may be read."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -13,7 +14,7 @@ from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
 from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
@@ -36,40 +37,27 @@ from llm_fleet.rules.problem import PathPart, Problem
 _DATE = re.compile(r"(20\d{2})-?(\d{2})-?(\d{2})")
 
 
-def running_images(
-    cluster: HyperPodConfig, name: str, features: Collection[ImageFeature]
-) -> Callable[[Account], Answer]:
-    """Return what asks. A new cluster gets HyperPod's newest image, whose date no API tells beforehand."""
-
-    def answer(account: Account) -> Answer:
-        groups = _groups(account, cluster.cluster_name)
-        if groups is None:
-            return Answer(detail="not deployed yet: it gets HyperPod's newest image")
-        problems: list[Problem] = []
-        for group in groups:
-            release = str(group.get("CurrentImageReleaseVersion") or "")
-            problems += check_image_age(
-                _date_of(release),
-                features,
-                image=f"the image release {release}",
-                owner=f"{name}/{group['InstanceGroupName']}",
-                remedy=f"update it with `aws sagemaker update-cluster-software --cluster-name {cluster.cluster_name} "
-                f"--region {account.region}`, which wipes root volumes; `llm-fleet upgrade {name}` tells what",
-                path=("clusters", name),
-            )
-        releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in groups} - {""}
-        return Answer(detail=", ".join(sorted(releases)) or "AWS does not tell its release", problems=problems)
-
-    return answer
-
-
-def _groups(account: Account, cluster_name: str) -> list[dict[str, Any]] | None:
-    try:
-        return account.ask("sagemaker", "describe_cluster", ClusterName=cluster_name)["InstanceGroups"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return None
+def ask_running_images(
+    cluster: HyperPodConfig, name: str, features: Collection[ImageFeature], account: Account
+) -> Answer:
+    """Judge the images by their dates. A new cluster gets HyperPod's newest, whose date no API tells beforehand."""
+    told = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
+    if not told:
+        return Answer(detail="not deployed yet: it gets HyperPod's newest image")
+    problems: list[Problem] = []
+    for group in told["InstanceGroups"]:
+        release = str(group.get("CurrentImageReleaseVersion") or "")
+        problems += check_image_age(
+            _date_of(release),
+            features,
+            image=f"the image release {release}",
+            owner=f"{name}/{group['InstanceGroupName']}",
+            remedy=f"update it with `aws sagemaker update-cluster-software --cluster-name {cluster.cluster_name} "
+            f"--region {account.region}`, which wipes root volumes; `llm-fleet upgrade {name}` tells what",
+            path=("clusters", name),
+        )
+    releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in told["InstanceGroups"]} - {""}
+    return Answer(detail=", ".join(sorted(releases)) or "AWS does not tell its release", problems=problems)
 
 
 def _date_of(release: str) -> date | None:
@@ -96,28 +84,26 @@ class _NamedImage:
     features: tuple[ImageFeature, ...] = ()
 
 
-def image_questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def image_questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for custom images, releases of the ECS image, and what image running clusters have."""
     for image in _named(fleet):
         yield Question(
-            topic=Topic.IMAGES,
-            what=f"image {image.image_id} of {image.owner}",
-            answer=_asking(image, _architectures(fleet, image.path), region),
+            Topic.IMAGES,
+            f"image {image.image_id} of {image.owner}",
+            partial(_ask_image, image, _architectures(fleet, image.path)),
         )
     for name, service in fleet.services.items():
         release = service.hosts.ami
         if release is not None and not is_ami_id(release):
             path = ("services", name, "hosts", "ami")
             yield Question(
-                topic=Topic.IMAGES,
-                what=f"ECS Neuron AMI {release} of service {name}",
-                answer=_asking_release(release, f"service {name}", path, region),
+                Topic.IMAGES,
+                f"ECS Neuron AMI {release} of service {name}",
+                partial(_ask_release, release, f"service {name}", path),
             )
     for name, cluster in fleet.hyperpod_clusters.items():
         yield Question(
-            topic=Topic.IMAGES,
-            what=f"image of cluster {name}",
-            answer=running_images(cluster, name, features_of(cluster)),
+            Topic.IMAGES, f"image of cluster {name}", partial(ask_running_images, cluster, name, features_of(cluster))
         )
 
 
@@ -158,41 +144,33 @@ def _architectures(fleet: Fleet, path: tuple[PathPart, ...]) -> set[str]:
     return {facts.architecture for name in types if (facts := ec2_instance(name)) is not None}
 
 
-def _asking(image: _NamedImage, architectures: set[str], region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        real = _image(account, image.image_id)
-        problems = check_image(
-            real,
-            image.image_id,
-            owner=image.owner,
-            architectures=architectures,
-            account=str(account.identity["Account"]),
-            for_hyperpod=image.for_hyperpod,
-            region=region,
-            path=image.path,
-        )
-        if real is None:
-            return Answer(detail="there is no such image", problems=problems)
-        problems += check_image_age(
-            real.created,
-            image.features,
-            image=f"the image {image.image_id}",
-            owner=image.owner,
-            remedy="build it anew from HyperPod's newest image, or leave `image` out",
-            path=image.path,
-        )
-        return Answer(detail=f"{real.state}, {real.architecture}, of {real.created}", problems=problems)
-
-    return answer
+def _ask_image(image: _NamedImage, architectures: set[str], account: Account) -> Answer:
+    real = _image(account, image.image_id)
+    problems = check_image(
+        real,
+        image.image_id,
+        owner=image.owner,
+        architectures=architectures,
+        account=str(account.identity["Account"]),
+        for_hyperpod=image.for_hyperpod,
+        region=account.region,
+        path=image.path,
+    )
+    if real is None:
+        return Answer(detail="there is no such image", problems=problems)
+    problems += check_image_age(
+        real.created,
+        image.features,
+        image=f"the image {image.image_id}",
+        owner=image.owner,
+        remedy="build it anew from HyperPod's newest image, or leave `image` out",
+        path=image.path,
+    )
+    return Answer(detail=f"{real.state}, {real.architecture}, of {real.created}", problems=problems)
 
 
 def _image(account: Account, image_id: str) -> ExistingImage | None:
-    try:
-        found: list[dict[str, Any]] = account.ask("ec2", "describe_images", ImageIds=[image_id])["Images"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        found = []
+    found: list[dict[str, Any]] = account.find("ec2", "describe_images", ImageIds=[image_id]).get("Images", [])
     if not found:
         return None
     told = found[0]
@@ -209,16 +187,13 @@ def _image(account: Account, image_id: str) -> ExistingImage | None:
     )
 
 
-def _asking_release(release: str, owner: str, path: tuple[PathPart, ...], region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        name = ami_parameter(release)
-        found = account.ask("ssm", "get_parameters", Names=[name])["Parameters"]
-        problems = check_image_release(
-            release, there=bool(found), parameter=name, owner=owner, region=region, path=path
-        )
-        return Answer(detail=found[0]["Value"] if found else "AWS does not publish it", problems=problems)
-
-    return answer
+def _ask_release(release: str, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
+    name = ami_parameter(release)
+    found = account.ask("ssm", "get_parameters", Names=[name])["Parameters"]
+    problems = check_image_release(
+        release, there=bool(found), parameter=name, owner=owner, region=account.region, path=path
+    )
+    return Answer(detail=found[0]["Value"] if found else "AWS does not publish it", problems=problems)
 
 
 HUB = "https://huggingface.co"
@@ -263,7 +238,7 @@ _Served = tuple[ServedModelConfig, tuple[PathPart, ...], str, bool]
 """A model, its place in the file, whose it is, and whether the fleet itself writes it later."""
 
 
-def model_questions(fleet: Fleet, *, region: str, ask_hub: bool) -> Iterator[Question]:
+def model_questions(fleet: Fleet, *, ask_hub: bool) -> Iterator[Question]:
     """Ask for the models of services, what is compiled from, secrets with tokens, and certificates."""
     for name, service in fleet.services.items():
         owner, path = f"service {name}", ("services", name)
@@ -273,53 +248,35 @@ def model_questions(fleet: Fleet, *, region: str, ask_hub: bool) -> Iterator[Que
         for model, model_path, who, exported in models:
             if model.s3_uri is not None:
                 yield Question(
-                    topic=Topic.MODELS,
-                    what=f"model {model.s3_uri}",
-                    answer=_asking_bucket(model.s3_uri, who, exported, model_path),
+                    Topic.MODELS, f"model {model.s3_uri}", partial(_ask_bucket, model.s3_uri, who, exported, model_path)
                 )
-            yield from _of_hub(model, who, model_path, region, ask_hub)
+            yield from _of_hub(model, who, model_path, ask_hub)
         if service.front.certificate_arn is not None:
-            yield Question(
-                topic=Topic.MODELS, what=f"certificate of {owner}", answer=_asking_certificate(service, owner, path)
-            )
+            yield Question(Topic.MODELS, f"certificate of {owner}", partial(_ask_certificate, service, owner, path))
 
 
-def _of_hub(
-    model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], region: str, ask_hub: bool
-) -> Iterator[Question]:
+def _of_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], ask_hub: bool) -> Iterator[Question]:
     secret = model.token_secret_arn
     if secret is not None:
         yield Question(
-            topic=Topic.MODELS,
-            what=f"Hub's token of {owner}",
-            answer=_asking_secret(secret, owner, (*path, "token_secret"), region),
+            Topic.MODELS, f"Hub's token of {owner}", partial(_ask_secret, secret, owner, (*path, "token_secret"))
         )
     if model.hub_id is not None and ask_hub:
-        yield Question(
-            topic=Topic.MODELS, what=f"model {model.hub_id} on the Hub", answer=_asking_hub(model, owner, path)
-        )
+        yield Question(Topic.MODELS, f"model {model.hub_id} on the Hub", partial(_ask_hub, model, owner, path))
 
 
-def _asking_bucket(uri: str, owner: str, exported: bool, path: tuple[PathPart, ...]) -> Ask:
-    def answer(account: Account) -> Answer:
-        parts = urlsplit(uri)
-        prefix = f"{parts.path.strip('/')}/".lstrip("/")
-        try:
-            told = account.ask("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
-        except AwsRefusal as refusal:
-            if refusal.code is not CommandCode.GONE:
-                raise
-            told = {}
-        keys = [item["Key"] for item in told.get("Contents", ())]
-        has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", told)
-        problems = check_model_in_bucket(
-            uri, files=len(keys), has_config=has_config, owner=owner, exported=exported, path=path
-        )
-        if exported and not has_config:
-            return Answer(detail="not there yet: the service's export writes it")
-        return Answer(detail=f"{len(keys)} files{' or more' if told.get('IsTruncated') else ''}", problems=problems)
-
-    return answer
+def _ask_bucket(uri: str, owner: str, exported: bool, path: tuple[PathPart, ...], account: Account) -> Answer:
+    parts = urlsplit(uri)
+    prefix = f"{parts.path.strip('/')}/".lstrip("/")
+    told = account.find("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
+    keys = [item["Key"] for item in told.get("Contents", ())]
+    has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", told)
+    problems = check_model_in_bucket(
+        uri, files=len(keys), has_config=has_config, owner=owner, exported=exported, path=path
+    )
+    if exported and not has_config:
+        return Answer(detail="not there yet: the service's export writes it")
+    return Answer(detail=f"{len(keys)} files{' or more' if told.get('IsTruncated') else ''}", problems=problems)
 
 
 def _has_key(account: Account, bucket: str, key: str, told: dict[str, object]) -> bool:
@@ -330,56 +287,36 @@ def _has_key(account: Account, bucket: str, key: str, told: dict[str, object]) -
     return any(item["Key"] == key for item in listed.get("Contents", ()))
 
 
-def _asking_secret(arn: str, owner: str, path: tuple[PathPart, ...], region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        there, deleted = True, False
-        try:
-            told = account.ask("secretsmanager", "describe_secret", SecretId=arn)
-            deleted = told.get("DeletedDate") is not None
-        except AwsRefusal as refusal:
-            if refusal.code is not CommandCode.GONE:
-                raise
-            there = False
-        problems = check_token_secret(arn, there=there, deleted=deleted, owner=owner, region=region, path=path)
-        return Answer(detail="there, not read" if not problems else "not usable", problems=problems)
-
-    return answer
+def _ask_secret(arn: str, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
+    told = account.find("secretsmanager", "describe_secret", SecretId=arn)
+    there, deleted = bool(told), told.get("DeletedDate") is not None
+    problems = check_token_secret(arn, there=there, deleted=deleted, owner=owner, region=account.region, path=path)
+    return Answer(detail="there, not read" if not problems else "not usable", problems=problems)
 
 
-def _asking_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...]) -> Ask:
-    def answer(account: Account) -> Answer:
-        token = None
-        if model.token_secret_arn is not None:
-            token = account.ask("secretsmanager", "get_secret_value", SecretId=model.token_secret_arn)["SecretString"]
-        assert model.hub_id is not None
-        status = hub_status(model.hub_id, revision=model.revision, token=token)
-        problems = check_hub_model(
-            model.hub_id, status=status, with_token=token is not None, owner=owner, path=(*path, "hub")
-        )
-        return Answer(detail=f"the Hub answers {status} to its {CONFIG}", problems=problems)
-
-    return answer
+def _ask_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
+    token = None
+    if model.token_secret_arn is not None:
+        token = account.ask("secretsmanager", "get_secret_value", SecretId=model.token_secret_arn)["SecretString"]
+    assert model.hub_id is not None
+    status = hub_status(model.hub_id, revision=model.revision, token=token)
+    problems = check_hub_model(
+        model.hub_id, status=status, with_token=token is not None, owner=owner, path=(*path, "hub")
+    )
+    return Answer(detail=f"the Hub answers {status} to its {CONFIG}", problems=problems)
 
 
-def _asking_certificate(service: ServiceConfig, owner: str, path: tuple[PathPart, ...]) -> Ask:
-    def answer(account: Account) -> Answer:
-        arn = str(service.front.certificate_arn)
-        told: dict[str, Any] = {}
-        try:
-            told = account.ask("acm", "describe_certificate", CertificateArn=arn)["Certificate"]
-        except AwsRefusal as refusal:
-            if refusal.code is not CommandCode.GONE:
-                raise
-        problems = check_certificate(
-            arn,
-            status=told.get("Status"),
-            ends=told.get("NotAfter"),
-            names=tuple(told.get("SubjectAlternativeNames", ())),
-            domain=service.front.domain_name,
-            owner=owner,
-            now=datetime.now(UTC),
-            path=(*path, "front", "certificate"),
-        )
-        return Answer(detail=str(told.get("Status", "there is no such certificate")), problems=problems)
-
-    return answer
+def _ask_certificate(service: ServiceConfig, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
+    arn = str(service.front.certificate_arn)
+    told: dict[str, Any] = account.find("acm", "describe_certificate", CertificateArn=arn).get("Certificate", {})
+    problems = check_certificate(
+        arn,
+        status=told.get("Status"),
+        ends=told.get("NotAfter"),
+        names=tuple(told.get("SubjectAlternativeNames", ())),
+        domain=service.front.domain_name,
+        owner=owner,
+        now=datetime.now(UTC),
+        path=(*path, "front", "certificate"),
+    )
+    return Answer(detail=str(told.get("Status", "there is no such certificate")), problems=problems)

@@ -1,6 +1,7 @@
 """Checks the network that a fleet names: subnets, ways out, security groups."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -8,8 +9,7 @@ from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.catalog.slurm import slurm_database_facts
-from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic, own_ids
 from llm_fleet.fleet_file.check_network import address_plan, endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import machines_of
@@ -27,7 +27,6 @@ from llm_fleet.rules.account.subnets import (
     check_way_out,
     no_such,
 )
-from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
@@ -40,12 +39,7 @@ _ALL: _Range = ("-1", None)
 
 def security_group(account: Account, group_id: str) -> SecurityGroup | None:
     """Return a security group; `None` when there is none. Raises `AwsRefusal` when EC2 refuses to answer."""
-    try:
-        found = account.ask("ec2", "describe_security_groups", GroupIds=[group_id])["SecurityGroups"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return None
+    found = account.find("ec2", "describe_security_groups", GroupIds=[group_id]).get("SecurityGroups")
     if not found:
         return None
     told = found[0]
@@ -133,34 +127,30 @@ _HTTPS = 443
 _TARGETS = ("NatGatewayId", "GatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId")
 
 
-def ways_out(fleet: Fleet, existing: ExistingNetworkSpec, *, region: str) -> Callable[[Account], Answer]:
-    """Return what asks, for all compute subnets of the network at once."""
-
-    def answer(account: Account) -> Answer:
-        tables = _route_tables(account, existing)
-        if not tables:
-            missing = no_such(
-                "VPC",
-                existing.vpc_id,
-                f"name one of `aws ec2 describe-vpcs --region {region}`",
-                path=("network", "vpc", "id"),
-            )
-            return Answer(detail="there is no such VPC", problems=[missing])
-        closed: list[str] = []
-        problems: list[Problem] = []
-        shown: list[str] = []
-        for subnet_id, table in tables.items():
-            targets = _default_targets(table)
-            problems += check_way_out(subnet_id, targets, path=_PATH)
-            shown += [f"{subnet_id} by {target}" for target, _ in targets]
-            if not targets:
-                closed.append(subnet_id)
-        if closed:
-            shown.append(f"{', '.join(closed)} by endpoints alone")
-            problems += _endpoints(account, fleet, existing, [tables[one] for one in closed], closed, region)
-        return Answer(detail="; ".join(shown), problems=problems)
-
-    return answer
+def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account) -> Answer:
+    """Judge all compute subnets of the network at once."""
+    tables = _route_tables(account, existing)
+    if not tables:
+        missing = no_such(
+            "VPC",
+            existing.vpc_id,
+            f"name one of `aws ec2 describe-vpcs --region {account.region}`",
+            path=("network", "vpc", "id"),
+        )
+        return Answer(detail="there is no such VPC", problems=[missing])
+    closed: list[str] = []
+    problems: list[Problem] = []
+    shown: list[str] = []
+    for subnet_id, table in tables.items():
+        targets = _default_targets(table)
+        problems += check_way_out(subnet_id, targets, path=_PATH)
+        shown += [f"{subnet_id} by {target}" for target, _ in targets]
+        if not targets:
+            closed.append(subnet_id)
+    if closed:
+        shown.append(f"{', '.join(closed)} by endpoints alone")
+        problems += _endpoints(account, fleet, existing, [tables[one] for one in closed], closed)
+    return Answer(detail="; ".join(shown), problems=problems)
 
 
 def _route_tables(account: Account, existing: ExistingNetworkSpec) -> dict[str, dict[str, Any]]:
@@ -194,15 +184,14 @@ def _endpoints(
     existing: ExistingNetworkSpec,
     tables: list[dict[str, Any]],
     closed: list[str],
-    region: str,
 ) -> list[Problem]:
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
     told = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
-    interfaces = {_name(one, region): one for one in told if one["VpcEndpointType"] == "Interface"}
+    interfaces = {_name(account, one): one for one in told if one["VpcEndpointType"] == "Interface"}
     routed = {
         table
         for one in told
-        if one["VpcEndpointType"] == "Gateway" and _name(one, region) == "s3"
+        if one["VpcEndpointType"] == "Gateway" and _name(account, one) == "s3"
         for table in one["RouteTableIds"]
     }
     needed = interface_endpoints(InternetAccess.NONE, _features(fleet))
@@ -212,12 +201,12 @@ def _endpoints(
         there=interfaces,
         route_tables=sorted({one["RouteTableId"] for one in tables} - routed),
         vpc_id=existing.vpc_id,
-        region=region,
+        region=account.region,
         path=_PATH,
     )
     for name in needed:
         if name in interfaces:
-            problems += _usable(account, existing, name, interfaces[name], region)
+            problems += _usable(account, existing, name, interfaces[name])
     return problems
 
 
@@ -231,9 +220,7 @@ def _features(fleet: Fleet) -> set[EndpointFeature]:
     return features
 
 
-def _usable(
-    account: Account, existing: ExistingNetworkSpec, name: str, endpoint: dict[str, Any], region: str
-) -> list[Problem]:
+def _usable(account: Account, existing: ExistingNetworkSpec, name: str, endpoint: dict[str, Any]) -> list[Problem]:
     nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
     groups = [security_group(account, group["GroupId"]) for group in endpoint.get("Groups", ())]
     lets_in = nodes is None or any(
@@ -245,7 +232,7 @@ def _usable(
         state=endpoint["State"],
         private_dns=bool(endpoint.get("PrivateDnsEnabled")),
         lets_in=lets_in,
-        region=region,
+        region=account.region,
         path=_PATH,
     )
 
@@ -255,45 +242,34 @@ def _cidrs(account: Account, existing: ExistingNetworkSpec) -> list[str]:
     return [subnet["CidrBlock"] for subnet in told["Subnets"]]
 
 
-def _name(endpoint: dict[str, Any], region: str) -> str:
-    return str(endpoint["ServiceName"]).partition(f".{region}.")[2]
+def _name(account: Account, endpoint: dict[str, Any]) -> str:
+    return str(endpoint["ServiceName"]).partition(f".{account.region}.")[2]
 
 
-def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def questions(fleet: Fleet) -> Iterator[Question]:
     """Ask about what exists; a network to be made is asked for by quotas and AZs alone."""
     existing = fleet.network.vpc if fleet.network is not None else None
     if existing is not None:
         for zone, subnet_id in existing.subnet_ids.items():
-            yield Question(
-                topic=Topic.NETWORK,
-                what=f"addresses of {subnet_id}",
-                answer=_asking_subnet(fleet, existing, zone, subnet_id),
-            )
-        yield Question(
-            topic=Topic.NETWORK, what="ways out of the subnets", answer=ways_out(fleet, existing, region=region)
-        )
+            ask = partial(_ask_subnet, fleet, existing, zone, subnet_id)
+            yield Question(Topic.NETWORK, f"addresses of {subnet_id}", ask)
+        yield Question(Topic.NETWORK, "ways out of the subnets", partial(_ask_ways_out, fleet, existing))
     for group_id, path in _security_groups(fleet).items():
-        yield Question(
-            topic=Topic.NETWORK,
-            what=f"EFA rules of {group_id}",
-            answer=_asking_group(existing, group_id, path, region, efa=_has_efa(fleet)),
-        )
+        ask = partial(_ask_group, existing, group_id, path, efa=_has_efa(fleet))
+        yield Question(Topic.NETWORK, f"EFA rules of {group_id}", ask)
 
     if new := new_rules(fleet):
-        yield Question(topic=Topic.NETWORK, what="rules to be added", answer=_asking_new_rules(fleet, new, region))
+        yield Question(Topic.NETWORK, "rules to be added", partial(_ask_new_rules, fleet, new))
 
 
-def _asking_new_rules(fleet: Fleet, new: Sequence[NewRule], region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        groups = sorted({rule.group_id for rule in new})
-        own = own_ids(account, fleet)
-        filters = [{"Name": "group-id", "Values": groups}]
-        there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
-        others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
-        detail = f"{len(new)} rules inward of {len(groups)} groups"
-        return Answer(detail=detail, problems=check_new_rules(new, others, region=region))
-
-    return answer
+def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> Answer:
+    groups = sorted({rule.group_id for rule in new})
+    own = own_ids(account, fleet)
+    filters = [{"Name": "group-id", "Values": groups}]
+    there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
+    others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
+    detail = f"{len(new)} rules inward of {len(groups)} groups"
+    return Answer(detail=detail, problems=check_new_rules(new, others, region=account.region))
 
 
 def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:
@@ -314,43 +290,35 @@ def _has_efa(fleet: Fleet) -> bool:
     return any(one is not None and one.efa_interfaces for one in facts)
 
 
-def _asking_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        assert fleet.network is not None
-        told = _subnet(account, subnet_id)
-        path = ("network", "vpc", "subnets", zone)
-        if told is None:
-            remedy = (
-                f"name one of `aws ec2 describe-subnets --region {account.region} "
-                f"--filters Name=vpc-id,Values={existing.vpc_id}`"
-            )
-            missing = no_such("subnet", subnet_id, remedy, path=path)
-            return Answer(detail="there is no such subnet", problems=[missing])
-        subnet = ExistingSubnet(
-            subnet_id=subnet_id,
-            vpc_id=told["VpcId"],
-            zone=told["AvailabilityZoneId"],
-            cidr=told["CidrBlock"],
-            free=told["AvailableIpAddressCount"],
-            held=_held(account, fleet, subnet_id),
+def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str, account: Account) -> Answer:
+    assert fleet.network is not None
+    told = _subnet(account, subnet_id)
+    path = ("network", "vpc", "subnets", zone)
+    if told is None:
+        remedy = (
+            f"name one of `aws ec2 describe-subnets --region {account.region} "
+            f"--filters Name=vpc-id,Values={existing.vpc_id}`"
         )
-        plan = next(one for one in address_plan(fleet, fleet.network).zones if one.availability_zone_id == zone)
-        misplaced = check_subnet_place(subnet, vpc_id=existing.vpc_id, zone=zone, path=path)
-        problems = [*misplaced, *check_free_addresses(subnet, plan, path=path)]
-        held = f", {subnet.held} held by the fleet" if subnet.held else ""
-        return Answer(detail=f"takes {plan.addresses + plan.headroom} of {subnet.free} free{held}", problems=problems)
-
-    return answer
+        missing = no_such("subnet", subnet_id, remedy, path=path)
+        return Answer(detail="there is no such subnet", problems=[missing])
+    subnet = ExistingSubnet(
+        subnet_id=subnet_id,
+        vpc_id=told["VpcId"],
+        zone=told["AvailabilityZoneId"],
+        cidr=told["CidrBlock"],
+        free=told["AvailableIpAddressCount"],
+        held=_held(account, fleet, subnet_id),
+    )
+    plan = next(one for one in address_plan(fleet, fleet.network).zones if one.availability_zone_id == zone)
+    misplaced = check_subnet_place(subnet, vpc_id=existing.vpc_id, zone=zone, path=path)
+    problems = [*misplaced, *check_free_addresses(subnet, plan, path=path)]
+    held = f", {subnet.held} held by the fleet" if subnet.held else ""
+    return Answer(detail=f"takes {plan.addresses + plan.headroom} of {subnet.free} free{held}", problems=problems)
 
 
 def _subnet(account: Account, subnet_id: str) -> dict[str, Any] | None:
-    try:
-        found = account.ask("ec2", "describe_subnets", SubnetIds=[subnet_id])["Subnets"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return None
-    return next(iter(found), None)
+    found = account.find("ec2", "describe_subnets", SubnetIds=[subnet_id])
+    return next(iter(found.get("Subnets", ())), None)
 
 
 def _held(account: Account, fleet: Fleet, subnet_id: str) -> int:
@@ -369,23 +337,20 @@ def _deployed(account: Account, fleet: Fleet) -> bool:
     return bool(names & there) or bool(fleet.parallelclusters)
 
 
-def _asking_group(
-    existing: ExistingNetworkSpec | None, group_id: str, path: tuple[PathPart, ...], region: str, *, efa: bool
-) -> Ask:
-    def answer(account: Account) -> Answer:
-        group = security_group(account, group_id)
-        if group is None:
-            remedy = (
-                f"name one of `aws ec2 describe-security-groups --region {region}`, or leave the key out, "
-                "and one is made"
-            )
-            missing = no_such("security group", group_id, remedy, path=path)
-            return Answer(detail="there is no such security group", problems=[missing])
-        misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []
-        rules = check_efa_rules(group, region=region, path=path) if efa else []
-        return Answer(detail=_detail(group, rules, efa=efa), problems=[*misplaced, *rules])
-
-    return answer
+def _ask_group(
+    existing: ExistingNetworkSpec | None, group_id: str, path: tuple[PathPart, ...], account: Account, *, efa: bool
+) -> Answer:
+    group = security_group(account, group_id)
+    if group is None:
+        remedy = (
+            f"name one of `aws ec2 describe-security-groups --region {account.region}`, or leave the key out, "
+            "and one is made"
+        )
+        missing = no_such("security group", group_id, remedy, path=path)
+        return Answer(detail="there is no such security group", problems=[missing])
+    misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []
+    rules = check_efa_rules(group, region=account.region, path=path) if efa else []
+    return Answer(detail=_detail(group, rules, efa=efa), problems=[*misplaced, *rules])
 
 
 def _detail(group: SecurityGroup, rules: Sequence[Problem], *, efa: bool) -> str:

@@ -9,7 +9,7 @@ from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import capacity, network, quotas, storage
 from llm_fleet.cli.check.images_and_models import image_questions, model_questions
 from llm_fleet.cli.check.question import Account, Outcome, Question, Topic, Verdict
-from llm_fleet.cli.terminal.screen import Screen, Step, Tone, Toned, painted, plain_text, told_problem
+from llm_fleet.cli.terminal.screen import Screen, Step, Tone, Toned, painted, plain_text
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.cli.verb import ExitCode
 from llm_fleet.fleet_file.fleet import Fleet
@@ -69,16 +69,16 @@ _ABOUT_ALL = (
 """What would be said of every further call too, and is told once."""
 
 
-def questions_of(fleet: Fleet, *, region: str, topics: Collection[Topic], ask_hub: bool) -> list[Question]:
+def questions_of(fleet: Fleet, *, topics: Collection[Topic], ask_hub: bool) -> list[Question]:
     """Return what is to be asked, in the order of the table. `ask_hub`: whether the Hugging Face Hub is asked too."""
     found = (
-        *quotas.questions(fleet, region=region),
-        *capacity.offering_questions(fleet, region=region),
-        *capacity.capacity_questions(fleet, region=region),
-        *network.questions(fleet, region=region),
-        *storage.questions(fleet, region=region),
-        *image_questions(fleet, region=region),
-        *model_questions(fleet, region=region, ask_hub=ask_hub),
+        *quotas.questions(fleet),
+        *capacity.offering_questions(fleet),
+        *capacity.capacity_questions(fleet),
+        *network.questions(fleet),
+        *storage.questions(fleet),
+        *image_questions(fleet),
+        *model_questions(fleet, ask_hub=ask_hub),
     )
     return [question for question in found if question.topic in topics]
 
@@ -177,7 +177,7 @@ def as_data(outcomes: Sequence[Outcome], *, fleet: str, region: str, account: st
                 "verdict": outcome.verdict.value,
                 "detail": outcome.detail,
                 **({"action": outcome.action} if outcome.action else {}),
-                "problems": [told_problem(problem) for problem in outcome.problems],
+                "problems": outcome.problems,
             }
             for outcome in outcomes
         ],

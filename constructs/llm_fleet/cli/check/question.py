@@ -8,9 +8,8 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.place import places_in
-from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:
@@ -77,6 +76,13 @@ class Account:
                 answer.set_exception(error)
         return answer.result()
 
+    def find(self, service: str, operation: str, *, first_page: bool = False, **parameters: Any) -> dict[str, Any]:
+        """Return the same as `ask`; nothing where what is asked for is not there."""
+        try:
+            return self.ask(service, operation, first_page=first_page, **parameters)
+        except AwsGone:
+            return {}
+
     def _ask(self, service: str, operation: str, first_page: bool, parameters: dict[str, Any]) -> dict[str, Any]:
         with told_of_aws(iam_action(service, operation)):
             with self._making:  # boto3 makes clients in one thread only.
@@ -124,13 +130,8 @@ def _stacks(fleet: "Fleet") -> list[str]:
 
 
 def _ids_of(account: Account, stack: str) -> list[str]:
-    try:
-        told = account.ask("cloudformation", "list_stack_resources", StackName=stack)
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return []
-    resources: list[dict[str, Any]] = told["StackResourceSummaries"]
+    told = account.find("cloudformation", "list_stack_resources", StackName=stack)
+    resources: list[dict[str, Any]] = told.get("StackResourceSummaries", [])
     return [str(one["PhysicalResourceId"]) for one in resources if one.get("PhysicalResourceId")]
 
 
@@ -147,7 +148,7 @@ Ask = Callable[[Account], Answer]
 """Asks, and judges; raises `AwsRefusal` where AWS may or will not say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """One line of the table."""
 

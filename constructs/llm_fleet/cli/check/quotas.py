@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic, is_of_parallelcluster, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic, is_of_parallelcluster, own_ids
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
@@ -103,29 +104,23 @@ def _gateways(account: Account, fleet: Fleet) -> float:
 
 
 def _nat_gateways(account: Account, fleet: Fleet) -> float:
-    """Return how many others have in the one of the fleet's AZs that has most: the quota is for each AZ."""
     own = own_ids(account, fleet)
-    subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
-    zones = fleet.network.zones if fleet.network is not None else ()
-    there = [
-        subnets.get(gateway.get("SubnetId", ""))
-        for gateway in account.ask("ec2", "describe_nat_gateways")["NatGateways"]
-        if gateway["State"] not in _GONE and gateway["VpcId"] not in own
-    ]
-    return max((there.count(zone) for zone in zones), default=0)
+    gateways = account.ask("ec2", "describe_nat_gateways")["NatGateways"]
+    others = [one for one in gateways if one["State"] not in _GONE and one["VpcId"] not in own]
+    return _in_fullest_zone(account, fleet, others)
 
 
 def _usage_interfaces(account: Account, fleet: Fleet) -> float:
-    """Return how many others have in the one of the fleet's AZs that has most: AWS counts by AZ."""
     own = own_ids(account, fleet)
+    interfaces = account.ask("ec2", "describe_network_interfaces")["NetworkInterfaces"]
+    return _in_fullest_zone(account, fleet, [one for one in interfaces if one.get("VpcId") not in own])
+
+
+def _in_fullest_zone(account: Account, fleet: Fleet, things: Iterable[Mapping[str, Any]]) -> float:
+    """Return how many of `things` are in the one of the fleet's AZs that has most: AWS counts by AZ."""
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
-    zones = fleet.network.zones if fleet.network is not None else ()
-    there = Counter(
-        subnets.get(one.get("SubnetId", ""))
-        for one in account.ask("ec2", "describe_network_interfaces")["NetworkInterfaces"]
-        if one.get("VpcId") not in own
-    )
-    return max((there[zone] for zone in zones), default=0)
+    there = Counter(subnets.get(one.get("SubnetId", "")) for one in things)
+    return max((there[zone] for zone in (fleet.network.zones if fleet.network is not None else ())), default=0)
 
 
 def _addresses(account: Account, fleet: Fleet) -> float:
@@ -297,36 +292,31 @@ def _added_up(needs: Sequence[QuotaNeed]) -> list[QuotaNeed]:
 _OPEN = ("PENDING", "CASE_OPENED")
 
 
-def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for each quota that the fleet can run into."""
     for need in quota_needs(fleet):
-        yield Question(topic=Topic.QUOTAS, what=f"quota {need.quota.name}", answer=_asking(fleet, need, region))
+        yield Question(Topic.QUOTAS, f"quota {need.quota.name}", partial(_ask_quota, fleet, need))
 
 
-def _asking(fleet: Fleet, need: QuotaNeed, region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        told = _told(account, need.quota)
-        if told is None:
-            return Answer(detail="AWS has no such quota here", problems=check_quota(need, None, region=region))
-        alone = QuotaGranted(code=told["QuotaCode"], value=told["Value"], adjustable=told.get("Adjustable", True))
-        granted = replace(alone, in_use=_used(account, fleet, need, alone, told, region)) if need.adds_up else alone
-        problems = check_quota(need, granted, region=region)
-        if problems and granted.adjustable:
-            granted = replace(granted, asked_for=_asked_for(account, need.quota, granted.code))
-            problems = check_quota(need, granted, region=region)
-        return Answer(detail=_detail(need, granted), problems=problems)
-
-    return answer
+def _ask_quota(fleet: Fleet, need: QuotaNeed, account: Account) -> Answer:
+    told = _told(account, need.quota)
+    if told is None:
+        return Answer(detail="AWS has no such quota here", problems=check_quota(need, None, region=account.region))
+    alone = QuotaGranted(code=told["QuotaCode"], value=told["Value"], adjustable=told.get("Adjustable", True))
+    granted = replace(alone, in_use=_used(account, fleet, need, alone, told)) if need.adds_up else alone
+    problems = check_quota(need, granted, region=account.region)
+    if problems and granted.adjustable:
+        granted = replace(granted, asked_for=_asked_for(account, need.quota, granted.code))
+        problems = check_quota(need, granted, region=account.region)
+    return Answer(detail=_detail(need, granted), problems=problems)
 
 
-def _used(
-    account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, told: dict[str, Any], region: str
-) -> float | None:
+def _used(account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, told: dict[str, Any]) -> float | None:
     """Return what others use. Who may not ask is told so only where the quota would be enough without them."""
     try:
         return in_use(account, fleet, need.quota, told)
     except AwsRefusal:
-        if check_quota(need, alone, region=region):
+        if check_quota(need, alone, region=account.region):
             return None
         raise
 

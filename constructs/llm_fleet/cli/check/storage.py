@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,7 +10,7 @@ from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.network import security_group
-from llm_fleet.cli.check.question import Account, Answer, Ask, Question, Topic, header_of, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic, header_of, own_ids
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.account.storage import (
     ExistingFileSystem,
@@ -39,21 +40,21 @@ class NamedBucket:
     path: tuple[PathPart, ...]
 
 
-def questions_of_buckets(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
     """Ask for each bucket once."""
     made = {bucket.bucket_name for bucket in fleet.storage.buckets.values()}
     seen: set[str] = set()
     for bucket in bucket_places(fleet):
         if bucket.name not in seen and bucket.name not in made:
             seen.add(bucket.name)
-            yield Question(topic=Topic.STORAGE, what=f"bucket {bucket.name}", answer=_buckets_asking(bucket, region))
+            yield Question(Topic.STORAGE, f"bucket {bucket.name}", partial(_ask_bucket, bucket))
     for key, new in fleet.storage.buckets.items():
         if new.bucket_name is not None:
             path = ("storage", "buckets", key, "name")
             yield Question(
-                topic=Topic.STORAGE,
-                what=f"name of the new bucket {new.bucket_name}",
-                answer=_asking_new(fleet, new.bucket_name, path),
+                Topic.STORAGE,
+                f"name of the new bucket {new.bucket_name}",
+                partial(_ask_new_bucket, fleet, new.bucket_name, path),
             )
 
 
@@ -103,67 +104,57 @@ def _of(uri: str, used_for: str, same_region: bool, path: tuple[PathPart, ...]) 
     return NamedBucket(name=urlsplit(uri).netloc, used_for=used_for, same_region=same_region, path=path)
 
 
-def _buckets_asking(bucket: NamedBucket, region: str) -> Ask:
-    def answer(account: Account) -> Answer:
-        exists, where = True, None
-        try:
-            head = account.ask("s3", "head_bucket", Bucket=bucket.name)
-            where = head.get("BucketRegion") or head["ResponseMetadata"]["HTTPHeaders"].get(_REGION)
-        except AwsRefusal as refusal:
-            where = header_of(refusal, _REGION)
-            exists = refusal.code is not CommandCode.GONE
-            if exists and (not bucket.same_region or where in (None, region)):
-                raise
-        problems = check_bucket(
-            bucket.name,
-            exists=exists,
-            bucket_region=where,
-            region=region,
-            used_for=bucket.used_for,
-            same_region=bucket.same_region,
-            path=bucket.path,
-        )
-        return Answer(detail=f"in {where or region}" if exists else "there is no such bucket", problems=problems)
-
-    return answer
+def _ask_bucket(bucket: NamedBucket, account: Account) -> Answer:
+    exists, where = True, None
+    try:
+        head = account.ask("s3", "head_bucket", Bucket=bucket.name)
+        where = head.get("BucketRegion") or head["ResponseMetadata"]["HTTPHeaders"].get(_REGION)
+    except AwsRefusal as refusal:
+        where = header_of(refusal, _REGION)
+        exists = refusal.code is not CommandCode.GONE
+        if exists and (not bucket.same_region or where in (None, account.region)):
+            raise
+    problems = check_bucket(
+        bucket.name,
+        exists=exists,
+        bucket_region=where,
+        region=account.region,
+        used_for=bucket.used_for,
+        same_region=bucket.same_region,
+        path=bucket.path,
+    )
+    return Answer(detail=f"in {where or account.region}" if exists else "there is no such bucket", problems=problems)
 
 
-def _asking_new(fleet: Fleet, name: str, path: tuple[PathPart, ...]) -> Ask:
-    def answer(account: Account) -> Answer:
-        try:
-            account.ask("s3", "head_bucket", Bucket=name)
-        except AwsRefusal as refusal:
-            # Whom S3 does not let look, it tells nevertheless that the bucket is there: 403 in place of 404.
-            if refusal.code not in (CommandCode.GONE, CommandCode.DENIED):
-                raise
-            taken = refusal.code is CommandCode.DENIED
-            return Answer(
-                detail="somebody has it" if taken else "free", problems=check_new_bucket(name, exists=taken, path=path)
-            )
-        own = name in own_ids(account, fleet)
+def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account: Account) -> Answer:
+    try:
+        account.ask("s3", "head_bucket", Bucket=name)
+    except AwsRefusal as refusal:
+        # Whom S3 does not let look, it tells nevertheless that the bucket is there: 403 in place of 404.
+        if refusal.code not in (CommandCode.GONE, CommandCode.DENIED):
+            raise
+        taken = refusal.code is CommandCode.DENIED
         return Answer(
-            detail="the fleet has it already" if own else "this account has it",
-            problems=check_new_bucket(name, exists=not own, path=path),
+            detail="somebody has it" if taken else "free", problems=check_new_bucket(name, exists=taken, path=path)
         )
+    own = name in own_ids(account, fleet)
+    return Answer(
+        detail="the fleet has it already" if own else "this account has it",
+        problems=check_new_bucket(name, exists=not own, path=path),
+    )
 
-    return answer
 
-
-def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+def questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for each file system and bucket that exists already, and for the names of those to be made."""
     for file_system_id, told, let_in in _existing(fleet):
         yield Question(
-            topic=Topic.STORAGE,
-            what=f"file system {file_system_id}",
-            answer=_storage_asking(fleet, file_system_id, told),
+            Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, told)
         )
         if fleet.network is not None and fleet.network.vpc is not None:
             yield Question(
-                topic=Topic.STORAGE,
-                what=f"ports of {file_system_id}",
-                answer=_asking_ports(fleet, file_system_id, told, region, let_in),
+                Topic.STORAGE, f"ports of {file_system_id}", partial(_ask_ports, fleet, file_system_id, told, let_in)
             )
-    yield from questions_of_buckets(fleet, region=region)
+    yield from questions_of_buckets(fleet)
 
 
 def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
@@ -193,85 +184,72 @@ def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
         yield home.file_system_id, told, home.security_group_id
 
 
-def _storage_asking(fleet: Fleet, file_system_id: str, told: ToldFileSystem) -> Ask:
-    def answer(account: Account) -> Answer:
-        found = _file_system(account, file_system_id)
-        if found is None:
-            return Answer(
-                detail="there is no such file system", problems=[_missing(file_system_id, told, account.region)]
-            )
-        lustre = found.get("LustreConfiguration", {})
-        real = ExistingFileSystem(
-            file_system_id=file_system_id,
-            kind=found["FileSystemType"],
-            lifecycle=found["Lifecycle"],
-            vpc_id=found["VpcId"],
-            zones=_zones(account, found["SubnetIds"]),
-            dns_name=found["DNSName"],
-            mount_name=lustre.get("MountName"),
-            efa=lustre.get("EfaEnabled"),
+def _ask_file_system(fleet: Fleet, file_system_id: str, told: ToldFileSystem, account: Account) -> Answer:
+    found = _file_system(account, file_system_id)
+    if found is None:
+        return Answer(detail="there is no such file system", problems=[_missing(account, file_system_id, told)])
+    lustre = found.get("LustreConfiguration", {})
+    real = ExistingFileSystem(
+        file_system_id=file_system_id,
+        kind=found["FileSystemType"],
+        lifecycle=found["Lifecycle"],
+        vpc_id=found["VpcId"],
+        zones=_zones(account, found["SubnetIds"]),
+        dns_name=found["DNSName"],
+        mount_name=lustre.get("MountName"),
+        efa=lustre.get("EfaEnabled"),
+    )
+    detail = f"{real.kind}, {real.lifecycle}, in {', '.join(real.zones)}"
+    return Answer(detail=detail, problems=check_file_system(real, told))
+
+
+def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: str | None, account: Account) -> Answer:
+    assert fleet.network is not None
+    assert fleet.network.vpc is not None
+    existing = fleet.network.vpc
+    found = _file_system(account, file_system_id)
+    nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
+    if found is None or nodes is None:
+        why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
+        return Answer(detail=why)
+    lustre = told.kind == "LUSTRE"
+    ports = lustre_limits().ports if lustre else open_zfs_limits().ports
+    node_cidrs = _cidrs(account, list(existing.subnet_ids.values()))
+    server_cidrs = _cidrs(account, found["SubnetIds"])
+    servers = [security_group(account, one) for one in ([let_in] if let_in else _groups_of(account, found))]
+    missing = [
+        check_ports(
+            nodes,
+            server,
+            ports,
+            what=file_system_id,
+            both_ways=lustre,
+            let_in=let_in is not None,
+            node_cidrs=node_cidrs,
+            server_cidrs=server_cidrs,
+            region=account.region,
+            path=told.path,
         )
-        detail = f"{real.kind}, {real.lifecycle}, in {', '.join(real.zones)}"
-        return Answer(detail=detail, problems=check_file_system(real, told))
-
-    return answer
-
-
-def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, region: str, let_in: str | None) -> Ask:
-    def answer(account: Account) -> Answer:
-        assert fleet.network is not None
-        assert fleet.network.vpc is not None
-        existing = fleet.network.vpc
-        found = _file_system(account, file_system_id)
-        nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
-        if found is None or nodes is None:
-            why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
-            return Answer(detail=why)
-        lustre = told.kind == "LUSTRE"
-        ports = lustre_limits().ports if lustre else open_zfs_limits().ports
-        node_cidrs = _cidrs(account, list(existing.subnet_ids.values()))
-        server_cidrs = _cidrs(account, found["SubnetIds"])
-        servers = [security_group(account, one) for one in ([let_in] if let_in else _groups_of(account, found))]
-        missing = [
-            check_ports(
-                nodes,
-                server,
-                ports,
-                what=file_system_id,
-                both_ways=lustre,
-                let_in=let_in is not None,
-                node_cidrs=node_cidrs,
-                server_cidrs=server_cidrs,
-                region=region,
-                path=told.path,
-            )
-            for server in servers
-            if server is not None
-        ]
-        best = min(missing, key=len) if missing else []  # One group that lets the nodes in is enough.
-        shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ports)
-        return Answer(detail=f"TCP {shown}, {len(best)} rules missing" if best else f"TCP {shown}", problems=best)
-
-    return answer
+        for server in servers
+        if server is not None
+    ]
+    best = min(missing, key=len) if missing else []  # One group that lets the nodes in is enough.
+    shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ports)
+    return Answer(detail=f"TCP {shown}, {len(best)} rules missing" if best else f"TCP {shown}", problems=best)
 
 
 def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None:
-    try:
-        found = account.ask("fsx", "describe_file_systems", FileSystemIds=[file_system_id])["FileSystems"]
-    except AwsRefusal as refusal:
-        if refusal.code is not CommandCode.GONE:
-            raise
-        return None
-    return next(iter(found), None)
+    found = account.find("fsx", "describe_file_systems", FileSystemIds=[file_system_id])
+    return next(iter(found.get("FileSystems", ())), None)
 
 
-def _missing(file_system_id: str, told: ToldFileSystem, region: str) -> Problem:
+def _missing(account: Account, file_system_id: str, told: ToldFileSystem) -> Problem:
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
         path=(*told.path, "id"),
         message=f"there is no file system {file_system_id} in this account and region",
         value=file_system_id,
-        remedy=f"name one of `aws fsx describe-file-systems --region {region}`",
+        remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
     )
 
 

@@ -1,7 +1,6 @@
 """`llm-fleet events`: what it is given, and what it does."""
 
 import argparse
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -70,7 +69,7 @@ def _exit_code(found: "Collected") -> int:
 def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
     from llm_fleet.cli.events.cluster_events import events_table, outcome_words, remedies
     from llm_fleet.cli.place import Kind
-    from llm_fleet.cli.terminal.screen import Screen, plain_text, print_json, told_problem
+    from llm_fleet.cli.terminal.screen import Screen, plain_text, print_json, print_notes
 
     told = remedies(found.events, found.failure)
     if as_json:
@@ -82,7 +81,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
             "events": [event.as_json() for event in found.events],
             "remedies": told,
             "remarks": found.remarks,
-            "problems": [told_problem(problem) for problem in found.problems],
+            "problems": found.problems,
         }
         print_json(document)
         return
@@ -91,10 +90,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
     none = "no events\n" if everything or place.kind is not Kind.PARALLELCLUSTER else _NONE
     print(events_table(found.events).text(Screen.of_output()) if found.events else none, end="")
     print("".join(f"\nremedy: {remedy}\n" for remedy in told), end="")
-    for remark in found.remarks:
-        print(f"note: {plain_text(remark)}", file=sys.stderr)
-    for problem in found.problems:
-        print(problem, file=sys.stderr)
+    print_notes(found.remarks, found.problems)
 
 
 def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace, begin: datetime | None) -> None:
@@ -104,7 +100,7 @@ def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace
 
     from llm_fleet.cli.events.cluster_events import Event, one_line
     from llm_fleet.cli.events.collected_events import collect
-    from llm_fleet.cli.terminal.screen import plain_text
+    from llm_fleet.cli.terminal.screen import plain_text, print_notes
 
     shown: set[tuple[object, ...]] = set()
     known: dict[str, Event] = {}
@@ -117,6 +113,5 @@ def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace
                 shown.add(said)
                 text = json.dumps(event.as_json(), default=str) if arguments.json else plain_text(one_line(event))
                 print(text, flush=True)
-        for problem in found.problems:
-            print(problem, file=sys.stderr)
+        print_notes((), found.problems)
         time.sleep(_PAUSE)

@@ -1,13 +1,14 @@
 """An event and how it is shown; events of HyperPod clusters, and operations on their nodes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.nodes import remedy_for
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.terminal.screen import Tone, Toned, counted, progress
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.functions.training_watch.cluster_event import failure_of, metadata_of
@@ -104,8 +105,6 @@ def events_table(events: Sequence[Event]) -> Table:
 
 def remedies(events: Sequence[Event], more: str | None = None) -> list[str]:
     """Return what to do about what went wrong, each remedy once; `more` is a failure told elsewhere."""
-    from llm_fleet.catalog.nodes import remedy_for
-
     found = [remedy_for(more) if more else None, *(event.remedy for event in events)]
     return [remedy for remedy in dict.fromkeys(found) if remedy]
 
@@ -212,9 +211,7 @@ def _cluster_event_detail(clients: AwsClients, cluster: str, event_id: str) -> t
             answer: Any = clients.sagemaker.describe_cluster_event(ClusterName=cluster, EventId=event_id)
             return answer.get("EventDetails") or _NONE, None
     except AwsRefusal as refused:
-        if refused.code is CommandCode.GONE:
-            return _NONE, None
-        return _NONE, refused.problems[0].message
+        return _NONE, None if isinstance(refused, AwsGone) else refused.problems[0].message
 
 
 def _cluster_event(told: "ClusterEventSummaryTypeDef") -> Event:
@@ -292,14 +289,9 @@ def _cluster_operation_described(
 def _cluster_operation_detail(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the operation whole; as it is in the list where it is gone by now."""
     identifier = str(summary["OperationId"])
-    try:
-        with told_of_aws(f"operation {identifier}"):
-            whole: Any = _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
-            return whole
-    except AwsRefusal as refused:
-        if refused.code is CommandCode.GONE:
-            return summary
-        raise
+    with suppress(AwsGone), told_of_aws(f"operation {identifier}"):
+        return _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
+    return summary
 
 
 def _cluster_operation_event(told: Mapping[str, Any], key: str) -> Event:

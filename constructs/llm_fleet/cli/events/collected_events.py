@@ -1,14 +1,17 @@
 """Events of stacks, ParallelClusters and services; what happened to a place, from all who know of it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsGone, told_of_aws
 from llm_fleet.cli.events.cluster_events import Event, Level, cluster_events, cluster_operations, merged
 from llm_fleet.cli.logs.log_place import StoppedTask, described, stopped_tasks
+from llm_fleet.cli.logs.log_streams import ask
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode
@@ -44,18 +47,14 @@ def stack_events(
 
 def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Iterator[StackEventTypeDef]":
     """Yield the events, the newest first, back to where the last deployment began or to `since`."""
-    try:
-        with told_of_aws(f"stack {stack}"):
-            for page in clients.cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
-                for event in page["StackEvents"]:
-                    if since and event["Timestamp"] < since:
-                        return
-                    yield event
-                    if since is None and _begins(event):
-                        return
-    except AwsRefusal as refused:
-        if refused.code is not CommandCode.GONE:
-            raise
+    with suppress(AwsGone), told_of_aws(f"stack {stack}"):
+        for page in clients.cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
+            for event in page["StackEvents"]:
+                if since and event["Timestamp"] < since:
+                    return
+                yield event
+                if since is None and _begins(event):
+                    return
 
 
 def _begins(event: "StackEventTypeDef") -> bool:
@@ -187,7 +186,9 @@ def collect(
             )
     if place.stack is not None and node is None:
         stack = place.stack
-        _ask(found, lambda: stack_events(clients, stack, since=since, everything=everything))
+        found.events += ask(
+            found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []
+        )
     elif place.stack is None and place.kind is not Kind.PARALLELCLUSTER:
         found.remarks.append("what CloudFormation tells is left out: the fleet file (-f) names the stack")
     if not found.events and not found.problems and found.remarks[:1] == [_gone(place)]:
@@ -223,36 +224,27 @@ def _of_hyperpod(
     found.state = cluster["ClusterStatus"]
     found.failure = cluster.get("FailureMessage") or None
     arn, told = cluster["ClusterArn"], found.remarks.append
-    _ask(found, lambda: cluster_events(clients, arn, since=since, node=node, remark=told, known=known))
+    events = partial(cluster_events, clients, arn, since=since, node=node, remark=told, known=known)
+    found.events += ask(found.problems, events, [])
     if node is None:
-        _ask(found, lambda: cluster_operations(clients, arn, since=since, remark=told, known=known))
+        operations = partial(cluster_operations, clients, arn, since=since, remark=told, known=known)
+        found.events += ask(found.problems, operations, [])
 
 
 def _of_service(clients: AwsClients, place: Place, found: Collected, since: datetime | None) -> None:
-    def ask() -> list[Event]:
-        events = service_events(clients, place.name, since=since)
-        if events is None:
-            found.remarks.append(_gone(place))
-        return events or []
-
-    _ask(found, ask)
+    events = ask(found.problems, lambda: service_events(clients, place.name, since=since), [])
+    if events is None:
+        found.remarks.append(_gone(place))
+    found.events += events or []
 
 
 def _of_parallelcluster(
     clients: AwsClients, place: Place, found: Collected, since: datetime | None, everything: bool
 ) -> None:
-    def ask() -> list[Event]:
-        stacks = cluster_stacks(clients, place.name)
-        if not stacks:
-            found.remarks.append(f"there is no stack of a cluster {place.name}, and none that was deleted lately")
-        return [one for stack in stacks for one in stack_events(clients, stack, since=since, everything=everything)]
-
-    _ask(found, ask)
-
-
-def _ask(found: Collected, ask: Callable[[], list[Event]]) -> None:
-    """Take what is told, or why it is not: the others are asked all the same."""
-    try:
-        found.events += ask()
-    except AwsRefusal as refused:
-        found.problems += refused.problems
+    stacks = ask(found.problems, lambda: cluster_stacks(clients, place.name), None)
+    if stacks == []:
+        found.remarks.append(f"there is no stack of a cluster {place.name}, and none that was deleted lately")
+    for stack in stacks or ():
+        found.events += ask(
+            found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []
+        )

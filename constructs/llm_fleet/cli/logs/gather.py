@@ -1,7 +1,6 @@
 """Gathers what is asked for from many streams, and follows new lines."""
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,7 +33,7 @@ from llm_fleet.cli.logs.node_runs import (
     stored_reports,
 )
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import counted, plain_text, progress
+from llm_fleet.cli.terminal.screen import counted, print_notes, progress
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import Problem
@@ -106,10 +105,7 @@ class Gathered:
 
     def tell(self) -> None:
         """Print remarks and problems on standard error."""
-        for remark in self.remarks:
-            print(f"note: {plain_text(remark)}", file=sys.stderr)
-        for problem in self.problems:
-            print(problem, file=sys.stderr)
+        print_notes(self.remarks, self.problems)
 
 
 _TELLING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
@@ -232,7 +228,8 @@ def _from_reports(
             told.append(node)
     if told:
         gathered.remarks.append(
-            f"CloudWatch has not how {_counted(told)} ended; told from the reports in {stored.uri}: {_listed(told)}"
+            f"CloudWatch has not how {counted(len(told), 'node')} ended; told from the reports in {stored.uri}: "
+            f"{_listed(told)}"
         )
     _tell_untold(gathered, [node for node in untold if found[node].source is Source.NOTHING])
 
@@ -245,18 +242,13 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
 def _tell_untold(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
-            f"neither CloudWatch nor a report tells of {_counted(nodes)}: {_listed(nodes)}; it may be starting still, "
-            "or its group runs no lifecycle script"
+            f"neither CloudWatch nor a report tells of {counted(len(nodes), 'node')}: {_listed(nodes)}; it may be "
+            "starting still, or its group runs no lifecycle script"
         )
 
 
 def _is_before(run: NodeRun, since: datetime | None) -> bool:
     return since is not None and run.started is not None and run.started < since
-
-
-def _counted(nodes: Iterable[str]) -> str:
-    count = len(list(nodes))
-    return counted(count, "node")
 
 
 def _listed(nodes: list[str]) -> str:

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import list_nodes
 from llm_fleet.cli.place import Kind, Place
@@ -67,13 +68,8 @@ PREFIXES = {
 
 def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef | None":
     """Return what DescribeCluster tells; `None` where the cluster is gone."""
-    try:
-        with told_of_aws(f"HyperPod cluster {name}"):
-            return clients.sagemaker.describe_cluster(ClusterName=name)
-    except AwsRefusal as refused:
-        if refused.code is CommandCode.GONE:
-            return None
-        raise
+    with suppress(AwsGone), told_of_aws(f"HyperPod cluster {name}"):
+        return clients.sagemaker.describe_cluster(ClusterName=name)
 
 
 def nodes_of(clients: AwsClients, name: str) -> dict[str, str]:
@@ -245,7 +241,6 @@ def _nodes(clients: AwsClients, name: str) -> dict[str, str]:
 
 
 _PREFIX = "/llm-fleet/inference"
-_TASKS_A_CALL = 100
 HOSTS = "host/"
 """Streams in which hosts tell how their start went."""
 
@@ -261,10 +256,6 @@ class StoppedTask:
     reason: str
     containers: tuple[str, ...]
     """`<name>: exit code 137, OutOfMemoryError…`, of those that did not end with 0."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def service_log_group_of(service: str) -> str:
@@ -284,38 +275,24 @@ def stopped_tasks(clients: AwsClients, service: str, *, since: datetime | None =
 
 def _in_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
     """Return those of the last hour; none of a service that is gone."""
-    try:
-        return _told_by_ecs(clients, service)
-    except AwsRefusal as refused:
-        if refused.code is not CommandCode.GONE:
-            raise
-        return {}
-
-
-def _told_by_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
-    with told_of_aws(f"tasks of inference service {service}"):
-        pages = clients.ecs.get_paginator("list_tasks").paginate(
-            cluster=service, serviceName=service, desiredStatus="STOPPED"
-        )
-        arns = [arn for page in pages for arn in page["taskArns"]]
-        tasks: list[Any] = []
-        for begin in range(0, len(arns), _TASKS_A_CALL):
-            part = arns[begin : begin + _TASKS_A_CALL]
-            tasks += clients.ecs.describe_tasks(cluster=service, tasks=part)["tasks"]
+    tasks: list[Any] = []
+    with suppress(AwsGone), told_of_aws(f"tasks of inference service {service}"):
+        lists = clients.ecs.get_paginator("list_tasks")
+        # A page has no more tasks than DescribeTasks takes.
+        for page in lists.paginate(cluster=service, serviceName=service, desiredStatus="STOPPED"):
+            if page["taskArns"]:
+                tasks += clients.ecs.describe_tasks(cluster=service, tasks=page["taskArns"])["tasks"]
     return {task["taskArn"]: _task(task) for task in tasks}
 
 
 def _in_log(clients: AwsClients, service: str, since: datetime | None) -> dict[str, StoppedTask]:
     """Return those that EventBridge has written into the service's log; none where there is no log."""
     found: dict[str, StoppedTask] = {}
-    try:
+    with suppress(AwsGone):
         for _, line in filtered_lines(clients.logs, service_log_group_of(service), terms=("STOPPED",), since=since):
             detail = _detail(line.text)
             if detail and detail.get("lastStatus") == "STOPPED":
                 found[str(detail.get("taskArn"))] = _task(detail)
-    except AwsRefusal as refused:
-        if refused.code is not CommandCode.GONE:
-            raise
     return found
 
 

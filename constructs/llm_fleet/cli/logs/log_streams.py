@@ -5,19 +5,19 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.terminal.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import CommandCode, LogsCode
+from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
-    from mypy_boto3_logs.type_defs import LogGroupTypeDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +39,19 @@ def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[s
         pages = client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
         found = [group for page in pages for group in page["logGroups"]]
     fitting = [group for group in found if form.fullmatch(group.get("logGroupName", ""))]
-    newest = max(fitting, key=_made, default=None)
+    newest = max(fitting, key=lambda one: (one.get("creationTime", 0), one.get("logGroupName", "")), default=None)
     return None if newest is None else newest.get("logGroupName")
-
-
-def _made(group: "LogGroupTypeDef") -> tuple[int, str]:
-    return group.get("creationTime", 0), group.get("logGroupName", "")
 
 
 def stream_names(client: "CloudWatchLogsClient", group: str, prefix: str = "") -> list[str] | None:
     """Return the names of the group's streams; `None` where the group is not there."""
     request: dict[str, Any] = {"logGroupName": group} | ({"logStreamNamePrefix": prefix} if prefix else {})
     names: list[str] = []
-    try:
-        with told_of_aws(f"log group {group}"), progress("log streams") as step:
-            for page in client.get_paginator("describe_log_streams").paginate(**request):
-                names += [stream.get("logStreamName", "") for stream in page["logStreams"]]
-                step()
-    except AwsRefusal as refused:
-        if refused.code is CommandCode.GONE:
-            return None
-        raise
-    return names
+    with suppress(AwsGone), told_of_aws(f"log group {group}"), progress("log streams") as step:
+        for page in client.get_paginator("describe_log_streams").paginate(**request):
+            names += [stream.get("logStreamName", "") for stream in page["logStreams"]]
+            step()
+        return names
 
 
 def filtered_lines(
@@ -205,14 +196,6 @@ def follow(
 def _found(
     look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None], since: datetime | None
 ) -> list[tuple[str, LogLine]] | None:
-    try:
+    with suppress(AwsGone):
         lines = look(since)
-        return None if lines is None else sorted(lines, key=_when)
-    except AwsRefusal as refused:
-        if refused.code is not CommandCode.GONE:
-            raise
-        return None
-
-
-def _when(found: tuple[str, LogLine]) -> datetime:
-    return found[1].time
+        return None if lines is None else sorted(lines, key=lambda found: found[1].time)

@@ -3,15 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import LogLine
 from llm_fleet.cli.terminal.screen import progress
-from llm_fleet.rules.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -103,7 +102,7 @@ class NodeRun:
             "failed_before": self.failed_before,
             "source": self.source.value,
             "place": self.place,
-            "steps": [{name: getattr(step, name) for name in StepRun.__slots__} for step in self.steps],
+            "steps": self.steps,
         }
 
 
@@ -252,14 +251,7 @@ def _refused(run: ParsedRun, found: re.Match[str]) -> None:
 def _remedy(run: ParsedRun, found: re.Match[str]) -> None:
     last = next((step for step in reversed(list(run.steps.values())) if step.code), None)
     if last is not None and last.remedy is None:
-        run.steps[last.name] = StepRun(
-            name=last.name,
-            state=last.state,
-            seconds=last.seconds,
-            code=last.code,
-            cause=last.cause,
-            remedy=found[1],
-        )
+        run.steps[last.name] = replace(last, remedy=found[1])
     run.remedy = run.remedy or found[1]
 
 
@@ -311,10 +303,8 @@ def reports_uri(client: "S3Client", bundle_uris: Iterable[str]) -> str | None:
         bucket, prefix = split_uri(uri)
         try:
             told = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
-        except AwsRefusal as refused:
-            if refused.code is CommandCode.GONE:
-                continue
-            raise
+        except AwsGone:
+            continue
         place: Mapping[str, Any] = told.get("reports") or {}
         if place.get("s3_uri"):
             return str(place["s3_uri"])
@@ -340,10 +330,9 @@ def read_report(client: "S3Client", uri: str, *, node: str, lives: bool) -> Node
     """Return what a report tells; `None` where it is none of ours, or gone by now."""
     bucket, key = split_uri(uri)
     try:
-        told = _json(client, bucket, key)
-        return _run_of_report(told, node=node, lives=lives, uri=uri)
+        return _run_of_report(_json(client, bucket, key), node=node, lives=lives, uri=uri)
     except AwsRefusal as refused:
-        if refused.code is CommandCode.GONE:
+        if isinstance(refused, AwsGone):
             return None
         raise
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -11,7 +11,7 @@ from llm_fleet.cli.logs.log_place import HOSTS, LogPlace, StoppedTask, service_l
 from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, follow, print_line, stream_lines, stream_names
 from llm_fleet.cli.logs.node_runs import NodeRun, Source, has_code, has_step, parse_runs
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json, told_problem
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import LogsCode
@@ -111,8 +111,9 @@ def show_overview(place: Place, asked: Asked) -> int:
     unknown = sum(run.code is None for run in gathered.runs)
     gathered.runs = [run for run in gathered.runs if asked.wants_run(run)]
     if asked.as_json:
-        told = {"cluster": place.name, "runs": [run.as_json() for run in gathered.runs], "remarks": gathered.remarks}
-        print_json(told | {"problems": [told_problem(problem) for problem in gathered.problems]})
+        runs = [run.as_json() for run in gathered.runs]
+        told = {"cluster": place.name, "runs": runs, "remarks": gathered.remarks, "problems": gathered.problems}
+        print_json(told)
     else:
         _print(gathered, asked, unknown)
     return gathered.exit_code(gathered.runs)
@@ -269,7 +270,7 @@ def show_service(place: Place, asked: Asked) -> int:
     if asked.failed:
         tasks = [task for task in tasks if task.code not in _WELL]
     if asked.as_json:
-        print_json({"service": place.name, "stopped": [task.as_json() for task in tasks]})
+        print_json({"service": place.name, "stopped": tasks})
     elif tasks:
         print(
             Table(columns=_OF_SERVICE_COLUMNS, rows=[_of_service_row(task) for task in tasks]).text(Screen.of_output()),

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text, told_problem
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
@@ -264,7 +264,7 @@ class Sight:
             "status": self.listing.status,
             "nodes": [row.told() for row in self.rows],
             "summary": list(summary(self.listing, self.rows)),
-            "not_asked": [told_problem(problem) for problem in self.unseen],
+            "not_asked": self.unseen,
         }
 
     def _summary(self) -> list[str]:

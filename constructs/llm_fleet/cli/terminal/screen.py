@@ -13,9 +13,9 @@ import signal
 import sys
 import threading
 import unicodedata
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
@@ -48,14 +48,25 @@ def _steers(sign: str) -> bool:
 
 
 def print_json(told: Any) -> None:
-    """Print `told`, times in ISO 8601, as one JSON document."""
-    print(json.dumps(told, indent=2, default=_plain))
+    """Print `told` as one JSON document: times in ISO 8601, what has fields by their names, problems without gaps."""
+    print(json.dumps(told, indent=2, default=plain_data))
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return str(value)
+def plain_data(value: object) -> object:
+    """Return what JSON can hold of `value`, as `default` of `json.dumps`."""
+    if isinstance(value, Problem):
+        return told_problem(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value.isoformat() if isinstance(value, datetime | date) else str(value)
+
+
+def print_notes(remarks: Iterable[str], problems: Iterable[Problem]) -> None:
+    """Print on standard error what is to be known beside the answer, and what AWS would not tell."""
+    for remark in remarks:
+        print(f"note: {plain_text(remark)}", file=sys.stderr)
+    for problem in problems:
+        print(problem, file=sys.stderr)
 
 
 def told_problem(problem: Problem) -> dict[str, Any]:

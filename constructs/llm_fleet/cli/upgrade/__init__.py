@@ -40,7 +40,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
 
     plan = _plan(arguments, fleet_of(arguments))
     if arguments.json:
-        print_json(plan.as_json())
+        print_json(plan)
     else:
         show_plan(plan, Screen.of_output())
     return ExitCode.NOT_ASKED if plan.not_asked else ExitCode.FINE

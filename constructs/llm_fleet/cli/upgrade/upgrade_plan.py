@@ -31,10 +31,6 @@ class GroupUpgrade:
     rolling: dict[str, Any] | None = None
     """How the update rolls over it, as the API has it; `None`: all at once."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(slots=True, kw_only=True)
 class UpgradePlan:
@@ -54,11 +50,6 @@ class UpgradePlan:
     """Why Slurm was not asked, though it should have been."""
     jobs: list[str] | None = None
     """What runs now, as Slurm tells it; `None` where nobody asked."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return told | {"groups": [group.as_json() for group in self.groups]}
 
 
 _COLUMNS = (
