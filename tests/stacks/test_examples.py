@@ -15,7 +15,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.cli.plan.picture.drawing import picture_of
+from llm_fleet.cli.plan.picture_drawing import picture_of
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack

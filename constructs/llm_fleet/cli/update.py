@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
-    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+    pass
 
 
 def add_to(verbs: Verbs) -> None:
@@ -35,7 +35,7 @@ def add_to(verbs: Verbs) -> None:
 
 def update_plan(arguments: argparse.Namespace) -> int:
     """Print the plan; raise `FleetError` with what would be refused."""
-    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration, comparable
     from llm_fleet.rules.parallelcluster.update_check import check_plan, is_new_cluster
     from llm_fleet.rules.parallelcluster.update_plan import (
         UpdatePlan,
@@ -52,7 +52,7 @@ def update_plan(arguments: argparse.Namespace) -> int:
     if deployed is None:
         print(plan_json(UpdatePlan(changes=())) if arguments.json else "it is not deployed yet\n", end="")
         return 0
-    old, new = _compared(deployed, planned)
+    old, new = comparable(deployed, planned)
     plan = plan_update(
         old.configuration,
         new.configuration,
@@ -70,22 +70,6 @@ def update_plan(arguments: argparse.Namespace) -> int:
     problems = check_plan(plan, old, new, immutable_changes=ImmutableChanges(arguments.immutable_changes))
     raise_problems(problems, subject=str(arguments.planned))
     return 0
-
-
-def _compared(
-    old: "DeployedConfiguration", new: "DeployedConfiguration"
-) -> "tuple[DeployedConfiguration, DeployedConfiguration]":
-    """Both, published scripts told apart by their digests, where both come from templates."""
-    from dataclasses import replace
-
-    from llm_fleet.rules.parallelcluster.update_check import with_digests
-
-    if not (old.script_digests and new.script_digests):
-        return old, new
-    return (
-        replace(old, configuration=with_digests(old.configuration, old.script_digests)),
-        replace(new, configuration=with_digests(new.configuration, new.script_digests)),
-    )
 
 
 def deployed_configuration(arguments: argparse.Namespace) -> int:

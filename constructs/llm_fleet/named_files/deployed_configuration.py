@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import yaml
 
@@ -13,7 +13,7 @@ from llm_fleet.named_files.named_file import read_regular_file
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import HASH_SUFFIX_LENGTH
 from llm_fleet.rules.parallelcluster.update_changes import section_at
-from llm_fleet.rules.parallelcluster.update_check import digests_of
+from llm_fleet.rules.parallelcluster.update_check import digests_of, with_digests
 from llm_fleet.rules.problem import FleetError, Problem
 
 _WITHOUT_PREFIX = ("Ref", "Condition")
@@ -69,23 +69,6 @@ _VERSION = re.compile(r"/parallelcluster/(\d+\.\d+\.\d+)/")
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterInTemplate:
-    """One cluster of a template."""
-
-    logical_id: str
-    cluster_name: str | None
-    """`None` where CloudFormation works it out."""
-    version: str | None
-    configuration: Document
-    script_digests: Mapping[str, str]
-
-    def is_called(self, name: str) -> bool:
-        """Return whether `name` means it: its name, with or without the hash, or its logical id."""
-        own = self.cluster_name or ""
-        return name in (own, own[:-HASH_SUFFIX_LENGTH], self.logical_id)
-
-
 def template_of(document: Any) -> Document | None:
     """Return the template in `document`: itself, or what `aws cloudformation get-template` wraps around it."""
     if not isinstance(document, Mapping):
@@ -98,24 +81,25 @@ def template_of(document: Any) -> Document | None:
     return cast("Document", body) if is_template else None
 
 
-def clusters_of(template: Document) -> list[ClusterInTemplate]:
-    """Return the clusters of ParallelCluster that AWS's provider makes for the template."""
+def clusters_of(template: Document, source: str) -> "list[DeployedConfiguration]":
+    """Return the clusters of ParallelCluster that AWS's provider makes for the template, which is of `source`."""
     resources = cast("Document", template["Resources"])
     return [
-        _cluster(logical_id, _properties(resource), resources)
+        _cluster(logical_id, _properties(resource), resources, source)
         for logical_id, resource in resources.items()
         if resource.get("Type") == _TYPE and section_at(_properties(resource), "ClusterConfiguration")
     ]
 
 
-def _cluster(logical_id: str, properties: Document, resources: Document) -> ClusterInTemplate:
+def _cluster(logical_id: str, properties: Document, resources: Document, source: str) -> "DeployedConfiguration":
     name = properties.get("ClusterName")
-    return ClusterInTemplate(
+    return DeployedConfiguration(
         logical_id=logical_id,
         cluster_name=name if isinstance(name, str) else None,
         version=_version(properties, resources),
         configuration=properties["ClusterConfiguration"],
         script_digests=digests_of(resources),
+        source=source,
     )
 
 
@@ -149,9 +133,16 @@ class DeployedConfiguration:
     """Of each custom resource of the template, by logical id, to tell published scripts apart."""
     source: str = ""
     """Where it comes from, for messages."""
+    logical_id: str = ""
+    """In its template; empty where the file is none."""
+
+    def is_called(self, name: str) -> bool:
+        """Return whether `name` means it: its name, with or without the hash, or its logical id."""
+        own = self.cluster_name or ""
+        return name in (own, own[:-HASH_SUFFIX_LENGTH], self.logical_id)
 
     @classmethod
-    def from_file(cls, path: str | Path, *, cluster: str | None = None) -> Self:
+    def from_file(cls, path: str | Path, *, cluster: str | None = None) -> "DeployedConfiguration":
         """Read the file at `path`: a stack's template, or ParallelCluster's own YAML.
 
         A template is what `llm-fleet deployed-configuration` or `aws cloudformation get-template` wrote, or one of
@@ -173,12 +164,12 @@ class DeployedConfiguration:
         )
 
     @classmethod
-    def if_deployed(cls, path: str | Path, *, cluster: str | None = None) -> Self | None:
+    def if_deployed(cls, path: str | Path, *, cluster: str | None = None) -> "DeployedConfiguration | None":
         """Read as `from_file` does; return `None` where the template has no such cluster: it is not deployed yet."""
         return cls.from_file(path, cluster=cluster) if cls._candidates(path, cluster) else None
 
     @classmethod
-    def _candidates(cls, path: str | Path, cluster: str | None) -> list[Self]:
+    def _candidates(cls, path: str | Path, cluster: str | None) -> "list[DeployedConfiguration]":
         document, template = _read(Path(path))
         if template is None:
             if not isinstance(document, dict) or "HeadNode" not in document:
@@ -189,17 +180,19 @@ class DeployedConfiguration:
                     subject=str(path),
                 )
             return [cls(configuration=document, source=str(path))]  # pyright: ignore[reportUnknownArgumentType]
-        return [
-            cls(
-                configuration=one.configuration,
-                cluster_name=one.cluster_name,
-                version=one.version,
-                script_digests=one.script_digests,
-                source=str(path),
-            )
-            for one in clusters_of(template)
-            if cluster is None or one.is_called(cluster)
-        ]
+        return [one for one in clusters_of(template, str(path)) if cluster is None or one.is_called(cluster)]
+
+
+def comparable(
+    old: DeployedConfiguration, new: DeployedConfiguration
+) -> tuple[DeployedConfiguration, DeployedConfiguration]:
+    """Return both with published scripts told apart by their digests, where both come from templates."""
+    if not (old.script_digests and new.script_digests):
+        return old, new
+    return (
+        replace(old, configuration=with_digests(old.configuration, old.script_digests)),
+        replace(new, configuration=with_digests(new.configuration, new.script_digests)),
+    )
 
 
 def _read(path: Path) -> tuple[Any, Mapping[str, Any] | None]:

@@ -7,7 +7,7 @@ import pytest
 from botocore.stub import Stubber
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.nodes.list_nodes import list_nodes, listing_of
+from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
 from llm_fleet.cli.place import Kind, Place
@@ -80,7 +80,7 @@ def test_parallelcluster_is_told_by_its_tags():
 def test_a_cluster_without_instances_is_told():
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": []}))
     with pytest.raises(FleetError, match="no instance of this cluster is in the region") as caught:
-        list_nodes(clients, PARALLEL)
+        listing_of(clients, PARALLEL)
     (problem,) = caught.value.problems
     assert problem.code is NodesCode.NO_NODES
     # The settings of the AWS CLI may name another region.
@@ -118,7 +118,7 @@ def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dic
         "ecs", ("describe_services", {"services": told_of}), ("list_container_instances", {"containerInstanceArns": []})
     )
     with pytest.raises(FleetError, match="there is no such service: not yet, or no longer") as caught:
-        list_nodes(clients, SERVICE)
+        listing_of(clients, SERVICE)
     assert caught.value.problems[0].code is CommandCode.GONE
 
 
@@ -196,7 +196,9 @@ def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name():
     ]
     described = answers["DescribeCluster"]({})
     aws = CannedAws({**answers, "DescribeCluster": lambda _: described | {"InstanceGroups": groups}})
-    first, second = list_nodes(aws.clients, HYPERPOD, roles={"trn1": NodeRole.COMPUTE, "controller": NodeRole.HEAD})
+    first, second = listing_of(
+        aws.clients, HYPERPOD, roles={"trn1": NodeRole.COMPUTE, "controller": NodeRole.HEAD}
+    ).nodes
     assert (first.role, second.role) == (NodeRole.LOGIN, NodeRole.COMPUTE)
     assert (second.name, second.address) == ("ip-10-1-0-1", "10.1.0.1")
     assert second.target == "sagemaker-cluster:0123456789ab_trn1-i-00000000000000001"

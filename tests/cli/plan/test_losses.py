@@ -143,7 +143,7 @@ def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch
     section = difference_section([same], deployed)
     assert "nothing changes in the stacks that are deployed" in section.text(WIDE)
     assert "not known whether stacks are deployed that the fleet file no longer has" in section.text(WIDE)
-    assert section.data["refused"]["code"].startswith("LF100"), "the command ends with 3"
+    assert section.data["refused"].code.value.startswith("LF100"), "the command ends with 3"
     assert section.data["not_known"] == []
 
 

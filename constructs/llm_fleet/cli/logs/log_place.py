@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
-from llm_fleet.cli.nodes.list_nodes import list_nodes
+from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import CommandCode, LogsCode
@@ -75,7 +75,7 @@ def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef
 def nodes_of(clients: AwsClients, name: str) -> dict[str, str]:
     """Return the group of every node, by instance id."""
     place = Place(kind=Kind.HYPERPOD, name=name, region=None)
-    return {node.instance_id: node.group for node in list_nodes(clients, place) if node.instance_id}
+    return {node.instance_id: node.group for node in listing_of(clients, place).nodes if node.instance_id}
 
 
 def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str | None:
@@ -232,7 +232,7 @@ def _parallelcluster_stream(name: str) -> NodeStream:
 def _nodes(clients: AwsClients, name: str) -> dict[str, str]:
     """Return the queue or pool of every instance, `head` of the head node."""
     try:
-        nodes = list_nodes(clients, Place(kind=Kind.PARALLELCLUSTER, name=name, region=None))
+        nodes = listing_of(clients, Place(kind=Kind.PARALLELCLUSTER, name=name, region=None)).nodes
     except AwsRefusal:
         raise
     except FleetError:  # LF1100: none is left, and their logs are.

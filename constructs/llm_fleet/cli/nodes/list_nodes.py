@@ -67,22 +67,24 @@ def _wants_unlaunched(cluster: Told) -> dict[str, Any]:
 
 
 def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[Told]:
-    pace = Pace(api_rate(_HYPERPOD_CALL))
+    request = {"ClusterName": name, "MaxResults": page_size(_HYPERPOD_CALL), **more}
     found: list[Told] = []
-    token: dict[str, Any] = {}
-    while True:
-        pace.take()
-        page = cast(
-            "Told",
-            clients.sagemaker.list_cluster_nodes(
-                ClusterName=name, MaxResults=page_size(_HYPERPOD_CALL), **more, **token
-            ),
-        )
+    for page in _pages(Pace(api_rate(_HYPERPOD_CALL)), clients.sagemaker.list_cluster_nodes, request, "NextToken"):
         found += page["ClusterNodeSummaries"]
         seen(len(found))
-        if not page.get("NextToken"):
-            return found
-        token = {"NextToken": page["NextToken"]}
+    return found
+
+
+def _pages(pace: Pace, call: Callable[..., Any], request: Mapping[str, Any], token: str) -> Iterator[Told]:
+    """Yield the pages of an answer, whose next one has the `token`; botocore's paginators do not wait between them."""
+    more: dict[str, Any] = {}
+    while True:
+        pace.take()
+        page: Told = call(**request, **more)
+        yield page
+        if not page.get(token):
+            return
+        more = {token: page[token]}
 
 
 def _role(group: Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
@@ -161,22 +163,12 @@ def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> l
         {"Name": f"tag:{_CLUSTER}", "Values": [name, f"{name}-????????"]},
         {"Name": "instance-state-name", "Values": _THERE},
     ]
-    pace = Pace(api_rate(_PARALLELCLUSTER_CALL))
+    request = {"Filters": filters, "MaxResults": page_size(_PARALLELCLUSTER_CALL)}
     found: list[Told] = []
-    token: dict[str, Any] = {}
-    while True:
-        pace.take()
-        page = cast(
-            "Told",
-            clients.ec2.describe_instances(
-                Filters=cast("Any", filters), MaxResults=page_size(_PARALLELCLUSTER_CALL), **token
-            ),
-        )
+    for page in _pages(Pace(api_rate(_PARALLELCLUSTER_CALL)), clients.ec2.describe_instances, request, "NextToken"):
         found += [one for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
         seen(len(found))
-        if not page.get("NextToken"):
-            return found
-        token = {"NextToken": page["NextToken"]}
+    return found
 
 
 def _newest(instances: list[Told]) -> str:
@@ -273,23 +265,13 @@ class _Ecs:
     def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Told]:
         """Return what the operation `describes` tells of everything that `lists` names."""
         key = arns.removesuffix("Arns") + "s"
+        request = {"cluster": self._cluster, "maxResults": page_size(_SERVICE_CALL), **more}
         found: list[Told] = []
-        for named in self._pages(lists, arns, more):
-            if named:
+        for page in _pages(self._pace, getattr(self._client, lists), request, "nextToken"):
+            if page[arns]:
                 self._pace.take()
-                found += getattr(self._client, describes)(cluster=self._cluster, **{key: named})[key]
+                found += getattr(self._client, describes)(cluster=self._cluster, **{key: page[arns]})[key]
         return found
-
-    def _pages(self, lists: str, arns: str, more: Mapping[str, str]) -> Iterator[Sequence[str]]:
-        token: dict[str, str] = {}
-        while True:
-            self._pace.take()
-            size = page_size(_SERVICE_CALL)
-            page = getattr(self._client, lists)(cluster=self._cluster, maxResults=size, **more, **token)
-            yield page[arns]
-            if not page.get("nextToken"):
-                return
-            token = {"nextToken": page["nextToken"]}
 
 
 def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Told]:
@@ -366,29 +348,20 @@ Seen = Callable[[int], None]
 """Told how many nodes there are so far."""
 
 
-def list_nodes(clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None) -> Sequence[Node]:
-    """Return the nodes of `place`, by group and in the order of their launch.
-
-    `roles`: of HyperPod's instance groups, where AWS may not tell them (`roles_of_place`). Raises `AwsRefusal`, or
-    `FleetError` (LF1100) where there is nothing.
-    """
-    return listing_of(clients, place, roles=roles).nodes
-
-
 def listing_of(
     clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None, seen: Seen | None = None
 ) -> Listing:
-    """Return the nodes of `place` with what AWS tells of the whole. `roles` and errors: see `list_nodes`."""
-    told = seen or _nobody
+    """Return the nodes of `place`, by group and in the order of their launch, and what AWS tells of the whole.
+
+    `roles`: of HyperPod's instance groups, where AWS may not tell them (`roles_of_place`). Raises `AwsRefusal`, or
+    `FleetError` (LF1008, LF1100) where there is nothing.
+    """
+    told: Seen = seen or (lambda _: None)
     if place.kind is Kind.HYPERPOD:
         return hyperpod_listing(clients, place, roles=roles or {}, seen=told)
     if place.kind is Kind.PARALLELCLUSTER:
         return parallelcluster_listing(clients, place, seen=told)
     return service_listing(clients, place, seen=told)
-
-
-def _nobody(_: int) -> None:
-    """Nobody looks."""
 
 
 _WHOLE_ID = re.compile(r"i-[0-9a-f]{8,17}|[0-9a-f]{16,}")

@@ -1,14 +1,14 @@
 """What an update changes in a cluster."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from llm_fleet.cli.plan.stack_templates import StackTemplate, value_at
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
-from llm_fleet.named_files.deployed_configuration import DeployedConfiguration, clusters_of
+from llm_fleet.named_files.deployed_configuration import clusters_of, comparable
 from llm_fleet.rules.command_codes import PlanCode
-from llm_fleet.rules.parallelcluster.update_check import is_new_cluster, with_digests
+from llm_fleet.rules.parallelcluster.update_check import is_new_cluster
 from llm_fleet.rules.parallelcluster.update_plan import UpdatePlan, plan_update
 
 _TYPE = "AWS::SageMaker::Cluster"
@@ -239,12 +239,11 @@ def parallelcluster_changes(old: StackTemplate, new: StackTemplate) -> Iterator[
 
     It is taken to run: changes that a stopped fleet lets pass are told with that remedy.
     """
-    before = {one.logical_id: one for one in _clusters(old)}
-    for cluster in _clusters(new):
-        deployed = before.get(cluster.logical_id)
-        if deployed is None:
+    before = {one.logical_id: one for one in clusters_of({"Resources": old.resources}, old.name)}
+    for cluster in clusters_of({"Resources": new.resources}, new.name):
+        if cluster.logical_id not in before:
             continue
-        one, two = _comparable(deployed.configuration, cluster.configuration)
+        one, two = comparable(before[cluster.logical_id], cluster)
         plan = plan_update(
             one.configuration,
             two.configuration,
@@ -253,35 +252,3 @@ def parallelcluster_changes(old: StackTemplate, new: StackTemplate) -> Iterator[
             fleet_is_stopped=False,
         )
         yield two.cluster_name or cluster.logical_id, plan, is_new_cluster(one, two)
-
-
-class _Found:
-    """A cluster with its logical id."""
-
-    def __init__(self, logical_id: str, configuration: DeployedConfiguration) -> None:
-        self.logical_id = logical_id
-        self.configuration = configuration
-
-
-def _clusters(stack: StackTemplate) -> Iterator[_Found]:
-    for one in clusters_of({"Resources": stack.resources}):
-        told = DeployedConfiguration(
-            configuration=one.configuration,
-            cluster_name=one.cluster_name,
-            version=one.version,
-            script_digests=one.script_digests,
-            source=stack.name,
-        )
-        yield _Found(one.logical_id, told)
-
-
-def _comparable(
-    old: DeployedConfiguration, new: DeployedConfiguration
-) -> tuple[DeployedConfiguration, DeployedConfiguration]:
-    """Return both with published scripts told apart by their digests, where both have them."""
-    if not (old.script_digests and new.script_digests):
-        return old, new
-    return (
-        replace(old, configuration=with_digests(old.configuration, old.script_digests)),
-        replace(new, configuration=with_digests(new.configuration, new.script_digests)),
-    )

@@ -9,7 +9,7 @@ from llm_fleet.cli.plan.fleet_sections import Section
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, kept_blocks, refused_updates
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, LeftStack, StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, Loss, ResourceChange, losses, template_changes
-from llm_fleet.cli.terminal.screen import Tone, Toned, told_problem
+from llm_fleet.cli.terminal.screen import Tone, Toned
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.parallelcluster.update_plan import UpdatePlan
@@ -165,7 +165,7 @@ def _data(
         "asked": sorted(deployed.found),
         "not_deployed": [] if deployed.refused else list(missing),
         "not_known": list(missing) if deployed.refused else [],
-        "refused": told_problem(refused) if refused else None,
+        "refused": refused,
         "resources": [
             {
                 "stack": change.stack,
@@ -177,16 +177,7 @@ def _data(
             }
             for change in changes
         ],
-        "hyperpod_groups": [
-            {
-                "stack": change.stack,
-                "group": change.group,
-                "what": change.what,
-                "refused": change.refused,
-                "code": change.code,
-            }
-            for change in groups
-        ],
+        "hyperpod_groups": [asdict(change) for change in groups],
         "parallelclusters": [
             {
                 "cluster": name,

@@ -155,16 +155,17 @@ def _refuse_synthesis(fleet_file: Path, said: str) -> None:
     refuse(code, "\n  ".join(["the fleet cannot be synthesized:", *lines[-_LINES:]]), remedy, subject=str(fleet_file))
 
 
-_STACK = "aws:cloudformation:stack"
-_UNKNOWN_REGION = "unknown-region"
+_STACK, _STAGE = "aws:cloudformation:stack", "cdk:cloud-assembly"
+NO_ASSEMBLY = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What reading a folder raises that is no cloud assembly."""
+UNKNOWN_REGION = "unknown-region"
 
 
 def synthesized_stacks(assembly: Path) -> tuple[StackTemplate, ...]:
     """Return the stacks of `assembly`, the folder that `cdk synth` wrote. Raises `FleetError` (LF1080)."""
     try:
-        artifacts: Mapping[str, Any] = read_json(assembly / "manifest.json")["artifacts"]
-        found = tuple(_stacks(assembly, artifacts))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        found = tuple(stacks_in(assembly))
+    except NO_ASSEMBLY as error:
         _refuse_assembly(assembly, " ".join(f"{type(error).__name__}: {error}".split()))
     if not found:
         _refuse_assembly(assembly, "its manifest names no stack")
@@ -180,34 +181,37 @@ def _refuse_assembly(assembly: Path, why: str) -> NoReturn:
     )
 
 
-def _stacks(assembly: Path, artifacts: Mapping[str, Any]) -> Iterator[StackTemplate]:
+def stacks_in(assembly: Path, *, with_stages: bool = False) -> Iterator[StackTemplate]:
+    """Yield the stacks of a cloud assembly, in the order of its manifest; raises one of `NO_ASSEMBLY`."""
+    artifacts: Mapping[str, Any] = _json(assembly / "manifest.json")["artifacts"]
     for name, artifact in artifacts.items():
+        if artifact["type"] == _STAGE and with_stages:
+            yield from stacks_in(assembly / artifact["properties"]["directoryName"], with_stages=True)
         if artifact["type"] != _STACK:
             continue
         region = artifact["environment"].rpartition("/")[2]
-        template = read_json(assembly / artifact["properties"]["templateFile"])
+        template = _json(assembly / artifact["properties"]["templateFile"])
         yield StackTemplate(
             name=artifact["properties"].get("stackName", name),
-            region=None if region == _UNKNOWN_REGION else region,
+            region=None if region == UNKNOWN_REGION else region,
             resources=template.get("Resources", {}),
-            paths=dict(construct_paths(assembly, artifact)),
+            paths=dict(_construct_paths(assembly, artifact)),
             outputs=template.get("Outputs", {}),
         )
 
 
-def construct_paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _construct_paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Give the logical id of each construct with its path, the stack first; older CDKs have them in the manifest."""
     told = dict(artifact.get("metadata", {}))
     if "additionalMetadataFile" in artifact:
-        told |= read_json(assembly / artifact["additionalMetadataFile"])
+        told |= _json(assembly / artifact["additionalMetadataFile"])
     for path, entries in told.items():
         for entry in entries:
             if entry["type"] == "aws:cdk:logicalId":
                 yield entry["data"], path.removeprefix("/")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return what a file of an assembly holds."""
+def _json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -45,7 +45,7 @@ def whole_plan(arguments: argparse.Namespace) -> int:
     """
     fleet = load_fleet(arguments.file)
     if arguments.picture is not None:
-        from llm_fleet.cli.plan.picture.layout import graphviz
+        from llm_fleet.cli.plan.picture_layout import graphviz
 
         graphviz()  # before the synthesis, which takes its time
     screen = Screen.of_output()
@@ -104,7 +104,7 @@ def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
 
 
 def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
-    from llm_fleet.cli.plan.picture.drawing import picture_of
+    from llm_fleet.cli.plan.picture_drawing import picture_of
     from llm_fleet.cli.write_files import write_file
 
     write_file(arguments.picture, picture_of(assembly), force=arguments.force)

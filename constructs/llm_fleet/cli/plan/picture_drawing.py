@@ -1,15 +1,70 @@
-"""Draws a picture as SVG."""
+"""Draws a picture of the architecture as SVG, from a synthesized cloud assembly alone: no CDK, no account."""
 
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.plan.picture.assembly import Assembly
-from llm_fleet.cli.plan.picture.layout import HEAD, Box, Layout, Line, Rectangle, ordered
-from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.things import GAP, LABEL, LINE, MARGIN, PAD, SMALL, STYLE, TITLE, Link, Thing, Verb
+from llm_fleet.cli.plan.picture_assembly import Assembly, Link, Thing, Verb
+from llm_fleet.cli.plan.picture_layout import (
+    GAP,
+    HEAD,
+    LABEL,
+    LINE,
+    MARGIN,
+    PAD,
+    SMALL,
+    TEXT,
+    TITLE,
+    Box,
+    Layout,
+    Line,
+    Rectangle,
+    ordered,
+)
+from llm_fleet.cli.plan.picture_scene import Scene
 
+INK, MUTED = "#1d2733", "#4a5866"
+GROUND = "#ffffff"
+BOXES = {"region": "#fbfcfd", "vpc": "#f3f6f9", "zone": "#e9eff4", "subnet": "#f7fafc"}
+BARS = {"front": "#a8551f", "compute": "#2c6aa0", "storage": "#2f7d6e", "watch": "#a03a56", "network": "#5c6b7a"}
+CARDS = {"front": "#fdf3ec", "compute": "#edf4fb", "storage": "#ecf7f4", "watch": "#fcf0f3", "network": "#f4f6f8"}
+LINES = {
+    "asks": ("#a8551f", 2.2, ""),
+    "mounts": ("#2f7d6e", 1.8, ""),
+    "reads": ("#2c6aa0", 1.3, "5 3"),
+    "writes": ("#2c6aa0", 1.5, ""),
+    "logs": ("#5c6b7a", 1.2, "2 3"),
+    "syncs": ("#2f7d6e", 1.5, "7 3"),
+    "uses": ("#5c6b7a", 1.3, ""),
+    "tells": ("#a03a56", 1.5, ""),
+    "watched": ("#a03a56", 1.2, "2 3"),
+}
+"""Of each kind of line: colour, width and dashes."""
+
+
+def _style() -> str:
+    rules = [
+        f".ground {{ fill: {GROUND}; }}",
+        f"text {{ font: {TEXT:g}px system-ui, sans-serif; fill: {INK}; }}",
+        f".head {{ font-size: 16px; font-weight: 600; }} .title {{ font-size: {TITLE:g}px; font-weight: 600; }}",
+        f".small {{ font-size: {SMALL:g}px; fill: {MUTED}; }}",
+        f".label {{ font-size: {TITLE:g}px; font-weight: 600; fill: {MUTED}; }}",
+        ".line { fill: none; stroke-linejoin: round; }",
+        ".existing { stroke-dasharray: 5 3; }",
+    ]
+    rules += [f".{kind} {{ fill: {fill}; stroke: #aab7c4; }}" for kind, fill in BOXES.items()]
+    rules += [f".card.{tone} {{ fill: {fill}; stroke: {BARS[tone]}; }}" for tone, fill in CARDS.items()]
+    rules.append(".plate { stroke: none; }")
+    rules += [f".bar.{tone} {{ fill: {fill}; }}" for tone, fill in BARS.items()]
+    for name, (colour, width, dashes) in LINES.items():
+        dashed = f" stroke-dasharray: {dashes};" if dashes else ""
+        rules.append(f".line.{name} {{ stroke: {colour}; stroke-width: {width:g};{dashed} }}")
+        rules.append(f".arrow.{name} {{ fill: {colour}; }}")
+    return "\n".join(f"  {rule}" for rule in rules)
+
+
+STYLE = _style()
 _SAMPLE = 34
 
 
@@ -52,13 +107,11 @@ def _shown_title(layout: Layout) -> str:
 def _described(scene: Scene) -> str:
     """Return what the picture shows, for those who cannot see it."""
     boxes = [vpc.title for vpc in scene.vpcs]
-    cards = [f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in _all(scene)]
+    cards = [
+        f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in scene.things.values()
+    ]
     links = [_told(link, scene) for link in scene.links]
     return f"Region {scene.region}. {'; '.join([*boxes, *cards, *links])}."
-
-
-def _all(scene: Scene) -> list[Thing]:
-    return list(scene.things.values())
 
 
 def _told(link: Link, scene: Scene) -> str:

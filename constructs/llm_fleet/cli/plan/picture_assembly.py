@@ -1,52 +1,208 @@
-"""A synthesized assembly: its resources, what refers to what, and a view of it."""
+"""What a picture is made of: the resources of a synthesized assembly, what refers to what; things and their links."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, NoReturn, Self, cast
 
-from llm_fleet.cli.plan.picture.things import Resource
-from llm_fleet.cli.plan.stack_templates import construct_paths, read_json
+from llm_fleet.cli.plan.stack_templates import NO_ASSEMBLY, StackTemplate, stacks_in, values_in
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import PlanCode
 
-_STACK, _NESTED = "aws:cloudformation:stack", "cdk:cloud-assembly"
+
+class Column(IntEnum):
+    """Columns of the picture from left to right: what asks, what computes, what keeps; then what stands in no VPC."""
+
+    FRONT = 0
+    COMPUTE = 1
+    STORAGE = 2
+    REGION = 3
+
+
+class Tone(StrEnum):
+    """What sort of thing a card shows; its colour."""
+
+    FRONT = "front"
+    COMPUTE = "compute"
+    STORAGE = "storage"
+    WATCH = "watch"
+    NETWORK = "network"
+
+
+class Verb(StrEnum):
+    """What one thing does with another; a line's colour and dashes. The words stand in the legend."""
+
+    ASKS = "sends requests to"
+    MOUNTS = "mounts"
+    READS = "reads"
+    WRITES = "reads and writes"
+    LOGS = "writes logs to"
+    SYNCS = "imports from, exports to"
+    USES = "uses"
+    TELLS = "alarms tell"
+    WATCHED = "is watched by"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
-    """One stack of the assembly: what its template has."""
+class Thing:
+    """One card."""
 
-    name: str
-    region: str
-    """`unknown-region` when the stack is deployed to whichever region the CDK CLI is called with."""
-    resources: Mapping[str, Resource]
-    """By logical id."""
-    outputs: Mapping[str, Any]
+    key: str
+    """`<stack>.<logical id>`, or the name of what exists already."""
+    title: str
+    lines: tuple[str, ...]
+    tone: Tone
+    column: Column
+    stack: str = ""
+    """The stack that makes it; empty for what exists already."""
+    subnets: tuple[str, ...] = ()
+    """Keys of its subnets; an id where they exist already. Empty: it stands in none."""
+    vpc: str | None = None
+    """The VPC in which it stands without a subnet, as a gateway does."""
+
+
+_COLUMNS = {
+    Tone.FRONT: Column.FRONT,
+    Tone.NETWORK: Column.FRONT,
+    Tone.COMPUTE: Column.COMPUTE,
+    Tone.STORAGE: Column.STORAGE,
+    Tone.WATCH: Column.REGION,
+}
+
+
+def card_of(
+    resource: "Resource",
+    title: str,
+    lines: Iterable[str],
+    tone: Tone,
+    *,
+    column: Column | None = None,
+    subnets: Iterable[str] = (),
+    vpc: str | None = None,
+) -> Thing:
+    """Return the card of `resource`, in the column of its `tone` unless another is given."""
+    return Thing(
+        key=resource.key,
+        title=short(title),
+        lines=tuple(lines),
+        tone=tone,
+        column=_COLUMNS[tone] if column is None else column,
+        stack=resource.stack,
+        subnets=tuple(dict.fromkeys(subnets)),
+        vpc=vpc,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One line."""
+
+    source: str
+    target: str
+    verb: Verb
+    how: str = ""
+    """A word more, e.g. where a file system is mounted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resource:
+    """One resource of one stack, as the template has it."""
+
+    stack: str
+    logical_id: str
+    type: str
+    """E.g. `AWS::FSx::FileSystem`."""
+    properties: Mapping[str, Any]
+    path: str
+    """Where its construct stands in the tree, below the stack: `Bucket-data/Resource`. Empty if nothing tells."""
+
+    @property
+    def key(self) -> str:
+        """What it is known by in the whole assembly."""
+        return f"{self.stack}.{self.logical_id}"
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """Its properties without the function that makes it, whose rights are not its own."""
+        return {name: value for name, value in self.properties.items() if name != "ServiceToken"}
+
+
+LONGEST = 42
+"""Letters of a line of a card; what is longer is cut with an ellipsis."""
+_TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def short(text: str, most: int = LONGEST) -> str:
+    """Return `text` within `most` letters, cut in its middle, since names differ at both ends."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def construct_name(path: str, logical_id: str) -> str:
+    """Return what a construct is called: its path below the stack, without the ids that every construct has.
+
+    `logical_id` is taken where the assembly tells no path.
+    """
+    parts = path.split("/")
+    while len(parts) > 1 and parts[-1] in ("Resource", "Default"):
+        parts.pop()
+    return short("/".join(parts) or logical_id)
+
+
+def count(amount: object, instance_type: str, minimum: object = None) -> str:
+    """Return e.g. `16 x ml.trn1.32xlarge` or `0-4 x p5.48xlarge`, with the sign of multiplication."""
+    most = str(amount)
+    least = str(minimum) if minimum is not None else most
+    return f"{most if least == most else f'{least}-{most}'} {_TIMES} {instance_type}"
+
+
+def wrapped(words: Iterable[str], most: int = LONGEST) -> tuple[str, ...]:
+    """Return `words` with commas, in lines of at most `most` letters."""
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + len(word) + 2 <= most:
+            lines[-1] += f", {word}"
+        else:
+            lines.append(word)
+    return tuple(lines)
+
+
+def some(lines: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return at most `most` of `lines`, the last of which then says how many more there are."""
+    known = list(lines)
+    if len(known) <= most:
+        return tuple(known)
+    return (*known[: most - 1], f"and {len(known) - most + 1} more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
     """The stacks of a cloud assembly, in the order of its manifest, those of its stages among them."""
 
-    stacks: tuple[Stack, ...]
+    stacks: tuple[StackTemplate, ...]
+    by_stack: Mapping[str, Mapping[str, Resource]]
+    """The resources of each stack, by logical id."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read `folder`. Raises `FleetError` when it is no cloud assembly, or one without a stack."""
         try:
-            stacks = tuple(_stacks(folder))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            stacks = tuple(stacks_in(folder, with_stages=True))
+            by_stack = {stack.name: _resources(stack) for stack in stacks}
+        except NO_ASSEMBLY as error:
             _refuse(folder, f"{type(error).__name__}: {error}")
         if not stacks:
             _refuse(folder, "its manifest names no stack")
-        return cls(stacks=stacks)
+        return cls(stacks=stacks, by_stack=by_stack)
 
     def resources(self) -> Iterator[Resource]:
         """Give every resource of every stack."""
-        for stack in self.stacks:
-            yield from stack.resources.values()
+        for resources in self.by_stack.values():
+            yield from resources.values()
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:
@@ -58,35 +214,17 @@ def _refuse(folder: Path, why: str) -> NoReturn:
     )
 
 
-def _stacks(folder: Path) -> Iterator[Stack]:
-    artifacts: Mapping[str, Any] = read_json(folder / "manifest.json")["artifacts"]
-    for name, artifact in artifacts.items():
-        told = artifact.get("properties", {})
-        if artifact["type"] == _NESTED:
-            yield from _stacks(folder / told["directoryName"])
-        elif artifact["type"] == _STACK:
-            yield _stack(folder, name, artifact)
-
-
-def _stack(folder: Path, name: str, artifact: Mapping[str, Any]) -> Stack:
-    template = read_json(folder / artifact["properties"]["templateFile"])
-    stack_name = artifact["properties"].get("stackName", name)
-    paths = {key: path.partition("/")[2] for key, path in construct_paths(folder, artifact)}
-    return Stack(
-        name=stack_name,
-        region=artifact["environment"].rpartition("/")[2],
-        resources={
-            logical_id: Resource(
-                stack=stack_name,
-                logical_id=logical_id,
-                type=found["Type"],
-                properties=found.get("Properties", {}),
-                path=paths.get(logical_id, ""),
-            )
-            for logical_id, found in template.get("Resources", {}).items()
-        },
-        outputs=template.get("Outputs", {}),
-    )
+def _resources(stack: StackTemplate) -> dict[str, Resource]:
+    return {
+        logical_id: Resource(
+            stack=stack.name,
+            logical_id=logical_id,
+            type=found["Type"],
+            properties=found.get("Properties", {}),
+            path=stack.paths.get(logical_id, "").partition("/")[2],
+        )
+        for logical_id, found in stack.resources.items()
+    }
 
 
 _IN_SUB = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
@@ -97,7 +235,8 @@ class References:
     """Finds the resources behind `Ref`, `Fn::GetAtt` and outputs of other stacks, however deep in a value."""
 
     def __init__(self, assembly: Assembly) -> None:
-        self._stacks = {stack.name: stack for stack in assembly.stacks}
+        self._assembly = assembly
+        self._outputs = {stack.name: stack.outputs for stack in assembly.stacks}
         self._exports = {
             str(output["Export"]["Name"]): (stack.name, output["Value"])
             for stack in assembly.stacks
@@ -111,10 +250,7 @@ class References:
 
     def texts(self, value: Any) -> Iterator[str]:
         """Give every text within `value`."""
-        if isinstance(value, str):
-            yield value
-        for part in _parts(value):
-            yield from self.texts(part)
+        return (part for part in values_in(value) if isinstance(part, str))
 
     def told(self, value: Any) -> str:
         """Return `value` as one text, with `…` for what only a deployment knows."""
@@ -142,7 +278,7 @@ class References:
         names = [told] if isinstance(told, str) else list(told)[:1]
         if intrinsic == "Fn::Sub":
             names = _IN_SUB.findall(str(names[0]))
-        resources = self._stacks[stack].resources
+        resources = self._assembly.by_stack[stack]
         # CloudFormation also takes "Id.Attribute" as one text.
         yield from (resources[name] for each in names if (name := str(each).partition(".")[0]) in resources)
 
@@ -151,8 +287,7 @@ class References:
         wanted = known.get("Fn::GetStackOutput")
         if isinstance(wanted, dict):
             told = cast("dict[str, str]", wanted)
-            stack = self._stacks.get(told["StackName"])
-            output = stack.outputs.get(told["OutputName"]) if stack is not None else None
+            output = self._outputs.get(told["StackName"], {}).get(told["OutputName"])
             return (told["StackName"], output["Value"]) if output is not None else None
         name = known.get("Fn::ImportValue")
         return self._exports.get(name) if isinstance(name, str) else None
@@ -215,13 +350,8 @@ class View:
         left = [resource]
         while left:
             one = left.pop(0)
-            for part in [*self.named(one, _without_provider(one)), *self._policies_of.get(one.key, ())]:
+            for part in [*self.named(one, one.own), *self._policies_of.get(one.key, ())]:
                 if part.type in _HELPERS and part.key not in found:
                     found[part.key] = part
                     left.append(part)
         return list(found.values())
-
-
-def _without_provider(resource: Resource) -> dict[str, Any]:
-    """Return the properties of `resource` without the function that makes it, whose rights are not its own."""
-    return {name: value for name, value in resource.properties.items() if name != "ServiceToken"}

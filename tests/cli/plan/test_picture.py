@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.plan.picture import things
-from llm_fleet.cli.plan.picture.assembly import Assembly, References
-from llm_fleet.cli.plan.picture.drawing import picture_of
-from llm_fleet.cli.plan.picture.layout import Layout, Rectangle, ordered
-from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.things import PAD, SMALL, TEXT, TITLE
+from llm_fleet.cli.plan import picture_drawing
+from llm_fleet.cli.plan.picture_assembly import Assembly, References
+from llm_fleet.cli.plan.picture_drawing import picture_of
+from llm_fleet.cli.plan.picture_layout import PAD, SMALL, TEXT, TITLE, Layout, Rectangle, ordered
+from llm_fleet.cli.plan.picture_scene import Scene
 from llm_fleet.rules.command_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 from tests.examples_made import ExamplesMade
@@ -153,11 +152,13 @@ def test_stacks_of_a_stage_are_drawn_as_well(tmp_path: Path, examples_made: Exam
 
 
 def test_letters_stand_out_from_every_ground():
-    grounds = [things.GROUND, *things.BOXES.values(), *things.CARDS.values()]
-    assert min(contrast(ink, ground) for ink in (things.INK, things.MUTED) for ground in grounds) >= 4.5
+    grounds = [picture_drawing.GROUND, *picture_drawing.BOXES.values(), *picture_drawing.CARDS.values()]
+    assert (
+        min(contrast(ink, ground) for ink in (picture_drawing.INK, picture_drawing.MUTED) for ground in grounds) >= 4.5
+    )
     # WCAG 2.1, 1.4.11: lines and other graphics.
-    boxes = [things.GROUND, *things.BOXES.values()]
-    assert min(contrast(line, ground) for line, _, _ in things.LINES.values() for ground in boxes) >= 3
+    boxes = [picture_drawing.GROUND, *picture_drawing.BOXES.values()]
+    assert min(contrast(line, ground) for line, _, _ in picture_drawing.LINES.values() for ground in boxes) >= 3
 
 
 def contrast(one: str, other: str) -> float:

@@ -4,8 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
-from llm_fleet.cli.plan.picture.assembly import Assembly, View
-from llm_fleet.cli.plan.picture.fleet_things import (
+from llm_fleet.cli.plan.picture_assembly import (
+    Assembly,
+    Column,
+    Link,
+    Resource,
+    Thing,
+    Tone,
+    Verb,
+    View,
+    short,
+    wrapped,
+)
+from llm_fleet.cli.plan.picture_things import (
     ALARM,
     BUCKET,
     DATABASE,
@@ -22,7 +33,7 @@ from llm_fleet.cli.plan.picture.fleet_things import (
     storage_things,
     watch_things,
 )
-from llm_fleet.cli.plan.picture.things import Column, Link, Resource, Thing, Tone, Verb, short, wrapped
+from llm_fleet.cli.plan.stack_templates import UNKNOWN_REGION
 
 Mount = tuple[str, str]
 """Key of a file system, or the id of one that exists already; and the path."""
@@ -89,8 +100,7 @@ def _of_part(view: View, part: Resource) -> Iterator[tuple[Resource, Verb]]:
             for bucket in view.named(part, statement.get("Resource"), BUCKET) if verb is not None else ():
                 yield bucket, verb or Verb.READS
     if not part.type.startswith("AWS::IAM::"):
-        told = {name: value for name, value in part.properties.items() if name != "ServiceToken"}
-        for bucket in view.named(part, told, BUCKET):
+        for bucket in view.named(part, part.own, BUCKET):
             yield bucket, Verb.READS
 
 
@@ -146,11 +156,7 @@ def _of_thing(view: View, resource: Resource, things: Mapping[str, Thing]) -> It
 
 
 def _named_by(view: View, resource: Resource, type: str) -> list[Resource]:
-    return [found for part in view.body(resource) for found in view.named(part, _own(part), type)]
-
-
-def _own(part: Resource) -> dict[str, Any]:
-    return {name: value for name, value in part.properties.items() if name != "ServiceToken"}
+    return [found for part in view.body(resource) for found in view.named(part, part.own, type)]
 
 
 def _of_balancer(view: View, balancer: Resource, things: Mapping[str, Thing]) -> Iterator[Link]:
@@ -306,7 +312,6 @@ def _name(subnet: Resource) -> str:
 
 
 _READERS = (network_things, service_things, cluster_things, sagemaker_things, storage_things, watch_things)
-
 _EXISTING = {Verb.MOUNTS: "File system", Verb.TELLS: "SNS topic"}
 """What it is that exists already, by what leads to it; else a bucket."""
 
@@ -336,7 +341,7 @@ class Scene:
         zones = {key: place for vpc in vpcs for key, place in vpc.places.items()}
         things = {key: _with_places(thing, zones) for key, thing in things.items()}
         return cls(
-            region=", ".join(dict.fromkeys(stack.region for stack in assembly.stacks)),
+            region=", ".join(dict.fromkeys(stack.region or UNKNOWN_REGION for stack in assembly.stacks)),
             stacks=tuple(stack.name for stack in assembly.stacks),
             vpcs=vpcs,
             things=things,

@@ -1,11 +1,22 @@
 """The things of each part of a fleet: clusters, network, storage, services, SageMaker."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from llm_fleet.cli.plan.picture.assembly import View
-from llm_fleet.cli.plan.picture.things import Column, Resource, Thing, Tone, construct_name, count, short, some, wrapped
+from llm_fleet.cli.plan.picture_assembly import (
+    Column,
+    Resource,
+    Thing,
+    Tone,
+    View,
+    card_of,
+    construct_name,
+    count,
+    short,
+    some,
+    wrapped,
+)
 
 HYPERPOD, PARALLELCLUSTER = "AWS::SageMaker::Cluster", "Custom::PclusterCluster"
 _MOST_LINES = 12
@@ -14,22 +25,15 @@ _MOST_LINES = 12
 def cluster_things(view: View) -> Iterator[Thing]:
     """Give every cluster with its groups."""
     for cluster in view.of_type(HYPERPOD):
-        yield _cluster_card(view, cluster, "HyperPod", tuple(_groups(cluster.properties)))
+        yield _cluster_card(view, cluster, "HyperPod", _groups(cluster.properties))
     for cluster in view.of_type(PARALLELCLUSTER):
-        lines = tuple(_nodes(cluster.properties["ClusterConfiguration"]))
-        yield _cluster_card(view, cluster, "ParallelCluster", lines)
+        yield _cluster_card(view, cluster, "ParallelCluster", _nodes(cluster.properties["ClusterConfiguration"]))
 
 
-def _cluster_card(view: View, cluster: Resource, kind: str, lines: tuple[str, ...]) -> Thing:
-    return Thing(
-        key=cluster.key,
-        title=short(f"{kind} {view.references.told(cluster.properties.get('ClusterName', ''))}"),
-        lines=some(lines, _MOST_LINES),
-        tone=Tone.COMPUTE,
-        column=Column.COMPUTE,
-        stack=cluster.stack,
-        subnets=view.places(cluster, cluster.properties),
-    )
+def _cluster_card(view: View, cluster: Resource, kind: str, lines: Iterable[str]) -> Thing:
+    title = f"{kind} {view.references.told(cluster.properties.get('ClusterName', ''))}"
+    places = view.places(cluster, cluster.properties)
+    return card_of(cluster, title, some(lines, _MOST_LINES), Tone.COMPUTE, subnets=places)
 
 
 def _groups(properties: Mapping[str, Any]) -> Iterator[str]:
@@ -59,9 +63,10 @@ def _compute(queue: str, compute: Mapping[str, Any]) -> str:
 def network_things(view: View) -> Iterator[Thing]:
     """Give the gateways of each VPC, and its endpoints as one card."""
     for attachment in view.of_type("AWS::EC2::VPCGatewayAttachment"):
-        yield _network_card(attachment, "Internet gateway", vpc=_vpc(view, attachment))
+        yield card_of(attachment, "Internet gateway", (), Tone.NETWORK, vpc=_vpc(view, attachment))
     for gateway in view.of_type("AWS::EC2::NatGateway"):
-        yield _network_card(gateway, "NAT gateway", subnets=view.places(gateway, gateway.properties.get("SubnetId")))
+        places = view.places(gateway, gateway.properties.get("SubnetId"))
+        yield card_of(gateway, "NAT gateway", (), Tone.NETWORK, subnets=places)
     for vpc in view.of_type("AWS::EC2::VPC"):
         ends = [one for one in view.of_type("AWS::EC2::VPCEndpoint") if _vpc(view, one) == vpc.key]
         if ends:
@@ -72,7 +77,7 @@ def _endpoints(vpc: Resource, ends: list[Resource]) -> Thing:
     gateways = {one.key for one in ends if one.properties.get("VpcEndpointType") == "Gateway"}
     names = [_service(one) + (" (gateway)" if one.key in gateways else "") for one in ends]
     title = f"{len(ends)} VPC endpoints" if len(ends) > 1 else "VPC endpoint"
-    return _network_card(ends[0], title, lines=some(wrapped(names), 7), vpc=vpc.key)
+    return card_of(ends[0], title, some(wrapped(names), 7), Tone.NETWORK, vpc=vpc.key)
 
 
 def _service(endpoint: Resource) -> str:
@@ -83,26 +88,6 @@ def _service(endpoint: Resource) -> str:
 def _vpc(view: View, resource: Resource) -> str | None:
     found = view.named(resource, resource.properties.get("VpcId"), "AWS::EC2::VPC")
     return found[0].key if found else None
-
-
-def _network_card(
-    resource: Resource,
-    title: str,
-    *,
-    lines: tuple[str, ...] = (),
-    subnets: tuple[str, ...] = (),
-    vpc: str | None = None,
-) -> Thing:
-    return Thing(
-        key=resource.key,
-        title=title,
-        lines=lines,
-        tone=Tone.NETWORK,
-        column=Column.FRONT,
-        stack=resource.stack,
-        subnets=subnets,
-        vpc=vpc,
-    )
 
 
 _MACHINES = re.compile(r'"InstanceType":"([^"]+)","InstanceCount":(\d+)')
@@ -124,7 +109,7 @@ def _endpoint(view: View, endpoint: Resource) -> Thing:
         count(one.get("InitialInstanceCount", 1), one["InstanceType"]) for one in variants if "InstanceType" in one
     ]
     subnets = tuple(key for part in parts for key in view.places(part, part.properties.get("VpcConfig")))
-    return _sagemaker_card(view, endpoint, "Endpoint", "EndpointName", tuple(lines), subnets)
+    return _sagemaker_card(view, endpoint, "Endpoint", "EndpointName", lines, subnets)
 
 
 def _notebook(view: View, notebook: Resource) -> Thing:
@@ -157,17 +142,10 @@ def _training_job(view: View, machine: Resource) -> Thing | None:
 
 
 def _sagemaker_card(
-    view: View, resource: Resource, kind: str, name: str, lines: tuple[str, ...], subnets: tuple[str, ...]
+    view: View, resource: Resource, kind: str, name: str, lines: Iterable[str], subnets: Iterable[str]
 ) -> Thing:
-    return Thing(
-        key=resource.key,
-        title=short(f"{kind} {view.references.told(resource.properties.get(name, ''))}".strip()),
-        lines=tuple(line for line in lines if line),
-        tone=Tone.COMPUTE,
-        column=Column.COMPUTE,
-        stack=resource.stack,
-        subnets=tuple(dict.fromkeys(subnets)),
-    )
+    title = f"{kind} {view.references.told(resource.properties.get(name, ''))}".strip()
+    return card_of(resource, title, (line for line in lines if line), Tone.COMPUTE, subnets=subnets)
 
 
 _READERS: Mapping[str, Callable[[View, Resource], Thing | None]] = {
@@ -203,13 +181,11 @@ def _balancer(view: View, balancer: Resource) -> Thing:
         for one in view.of_type("AWS::WAFv2::WebACLAssociation")
     )
     scheme = balancer.properties.get("Scheme", "internet-facing")
-    return Thing(
-        key=balancer.key,
-        title="Application Load Balancer",
-        lines=(scheme, ", ".join(listeners), *(["WAF web ACL"] if guarded else [])),
-        tone=Tone.FRONT,
-        column=Column.FRONT,
-        stack=balancer.stack,
+    return card_of(
+        balancer,
+        "Application Load Balancer",
+        (scheme, ", ".join(listeners), *(["WAF web ACL"] if guarded else [])),
+        Tone.FRONT,
         subnets=view.places(balancer, balancer.properties.get("Subnets")),
     )
 
@@ -220,7 +196,7 @@ def _inference_service(view: View, service: Resource) -> Thing:
     desired = service.properties.get("DesiredCount", 1)
     hosts = tuple(line for one in view.body(service) for line in _hosts(view, one, desired))
     tasks = f"{desired} {'task' if desired == 1 else 'tasks'}"
-    return _service_card(service, f"ECS service {name}", (tasks, *hosts), view.places(service, network))
+    return card_of(service, f"ECS service {name}", (tasks, *hosts), Tone.COMPUTE, subnets=view.places(service, network))
 
 
 def _task(view: View, task: Resource) -> Thing:
@@ -228,7 +204,7 @@ def _task(view: View, task: Resource) -> Thing:
     hosts = [one for one in view.of_type("AWS::AutoScaling::AutoScalingGroup") if one.stack == task.stack]
     lines = tuple(line for one in hosts for line in _hosts(view, one, 0))
     places = tuple(key for one in hosts for key in view.places(one, one.properties.get("VPCZoneIdentifier")))
-    return _service_card(task, f"ECS task {task.stack}", (*lines, "started by hand"), places)
+    return card_of(task, f"ECS task {task.stack}", (*lines, "started by hand"), Tone.COMPUTE, subnets=places)
 
 
 def _hosts(view: View, resource: Resource, tasks: int) -> Iterator[str]:
@@ -243,18 +219,6 @@ def _hosts(view: View, resource: Resource, tasks: int) -> Iterator[str]:
         yield short(f"Managed Instances: {' or '.join(allowed)}")
 
 
-def _service_card(resource: Resource, title: str, lines: tuple[str, ...], subnets: tuple[str, ...]) -> Thing:
-    return Thing(
-        key=resource.key,
-        title=short(title),
-        lines=lines,
-        tone=Tone.COMPUTE,
-        column=Column.COMPUTE,
-        stack=resource.stack,
-        subnets=subnets,
-    )
-
-
 FILE_SYSTEM, DATABASE, BUCKET = "AWS::FSx::FileSystem", "AWS::RDS::DBCluster", "AWS::S3::Bucket"
 _STORAGE_KINDS = {"LUSTRE": "FSx for Lustre", "OPENZFS": "FSx for OpenZFS"}
 
@@ -265,14 +229,14 @@ def storage_things(view: View) -> Iterator[Thing]:
         kind = system.properties["FileSystemType"]
         title = _STORAGE_KINDS.get(kind, f"FSx {kind}")
         places = view.places(system, system.properties.get("SubnetIds"))
-        yield _storage_card(system, title, tuple(_of_file_system(system.properties)), Column.STORAGE, places)
+        yield card_of(system, title, _of_file_system(system.properties), Tone.STORAGE, subnets=places)
     for database in view.of_type(DATABASE):
         groups = view.named(database, database.properties.get("DBSubnetGroupName"))
-        places = tuple(key for one in groups for key in view.places(one, one.properties.get("SubnetIds")))
-        lines = tuple(_of_database(database.properties))
-        yield _storage_card(database, short(f"Database {database.properties['Engine']}"), lines, Column.STORAGE, places)
+        places = (key for one in groups for key in view.places(one, one.properties.get("SubnetIds")))
+        title = f"Database {database.properties['Engine']}"
+        yield card_of(database, title, _of_database(database.properties), Tone.STORAGE, subnets=places)
     for bucket in view.of_type(BUCKET):
-        yield _storage_card(bucket, "S3 bucket", (_bucket_name(view, bucket),), Column.REGION, ())
+        yield card_of(bucket, "S3 bucket", (_bucket_name(view, bucket),), Tone.STORAGE, column=Column.REGION)
 
 
 def _of_file_system(known: Mapping[str, Any]) -> Iterator[str]:
@@ -302,20 +266,6 @@ def _bucket_name(view: View, bucket: Resource) -> str:
     return construct_name(bucket.path, bucket.logical_id).removeprefix("Bucket-")
 
 
-def _storage_card(
-    resource: Resource, title: str, lines: tuple[str, ...], column: Column, subnets: tuple[str, ...]
-) -> Thing:
-    return Thing(
-        key=resource.key,
-        title=title,
-        lines=lines,
-        tone=Tone.STORAGE,
-        column=column,
-        stack=resource.stack,
-        subnets=subnets,
-    )
-
-
 ALARM, TOPIC, QUEUE, FUNCTION = "AWS::CloudWatch::Alarm", "AWS::SNS::Topic", "AWS::SQS::Queue", "AWS::Lambda::Function"
 _WATCH_KINDS = {
     TOPIC: "SNS topic",
@@ -331,26 +281,26 @@ _MOST_ALARMS = 4
 
 def watch_things(view: View) -> Iterator[Thing]:
     """Give each of them; the alarms of a stack are one card."""
-    for stack in view.assembly.stacks:
-        alarms = [one for one in stack.resources.values() if one.type == ALARM]
-        dashboards = sum(one.type == "AWS::CloudWatch::Dashboard" for one in stack.resources.values())
+    for resources in view.assembly.by_stack.values():
+        alarms = [one for one in resources.values() if one.type == ALARM]
+        dashboards = sum(one.type == "AWS::CloudWatch::Dashboard" for one in resources.values())
         if alarms:
             yield _alarms(view, alarms, dashboards)
     for resource in view.of_type(*_WATCH_KINDS):
-        yield _watch_card(resource, _WATCH_KINDS[resource.type], (_name(resource),))
+        yield card_of(resource, _WATCH_KINDS[resource.type], (_name(resource),), Tone.WATCH)
     started = {
         one.key for starter in view.of_type(*_STARTERS) for one in view.named(starter, starter.properties, FUNCTION)
     }
     for function in view.of_type(FUNCTION):
         if function.key in started:
-            yield _watch_card(function, "Lambda function", (_name(function),))
+            yield card_of(function, "Lambda function", (_name(function),), Tone.WATCH)
 
 
 def _alarms(view: View, alarms: list[Resource], dashboards: int) -> Thing:
     names = [_alarm_name(view, one) for one in alarms]
     title = "1 alarm" if len(alarms) == 1 else f"{len(alarms)} alarms"
     also = "" if not dashboards else ", 1 dashboard" if dashboards == 1 else f", {dashboards} dashboards"
-    return _watch_card(alarms[0], title + also, some((short(name) for name in names), _MOST_ALARMS))
+    return card_of(alarms[0], title + also, some((short(name) for name in names), _MOST_ALARMS), Tone.WATCH)
 
 
 def _alarm_name(view: View, alarm: Resource) -> str:
@@ -363,9 +313,3 @@ def _alarm_name(view: View, alarm: Resource) -> str:
 def _name(resource: Resource) -> str:
     """Return the name of its construct."""
     return construct_name(resource.path, resource.logical_id)
-
-
-def _watch_card(resource: Resource, title: str, lines: tuple[str, ...]) -> Thing:
-    return Thing(
-        key=resource.key, title=title, lines=lines, tone=Tone.WATCH, column=Column.REGION, stack=resource.stack
-    )

@@ -12,22 +12,38 @@ from math import ceil
 from typing import Any, Self
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.things import (
-    GAP,
-    INSET,
-    LABEL,
-    MARGIN,
-    PAD,
-    TITLE,
-    Column,
-    Link,
-    Thing,
-    card_height,
-    card_width,
-)
+from llm_fleet.cli.plan.picture_assembly import Column, Link, Thing
+from llm_fleet.cli.plan.picture_scene import Scene
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.command_codes import PlanCode
+
+TITLE, TEXT, SMALL = 13.0, 12.0, 11.0
+"""Sizes of letters: titles of cards, their lines, and what is said beside."""
+LINE, PAD = 16, 10
+INSET = 14
+"""Between the edge of a box and the edge of the next in it."""
+LABEL = 26
+"""Height of the title of a box."""
+GAP = 16
+"""Between two cards, and between two boxes."""
+PORT = 6
+"""Between two ends of lines on one side of a card, at least."""
+MARGIN = 24
+
+
+def card_width(thing: Thing) -> float:
+    """Return how wide the card of `thing` must be for its text."""
+    title = text_width(thing.title, TITLE, bold=True)
+    lines = [text_width(line, TEXT) for line in thing.lines]
+    stack = text_width(thing.stack, SMALL)
+    return max(title, stack, *lines, 90) + 2 * PAD + 4
+
+
+def card_height(thing: Thing, ends: int) -> int:
+    """Return how high the card of `thing` must be for its text, and for `ends` of lines on one side."""
+    text = PAD + LINE * (1 + len(thing.lines) + bool(thing.stack)) + PAD
+    return max(text, PORT * (ends + 2))
+
 
 HEAD = 44
 """Height of the picture's own title."""
