@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from llm_fleet.catalog.job_settings import JobSetting, JobStage, job_stages, shared_settings
+from llm_fleet.catalog.training_environments import JobSetting, JobStage, job_stages, shared_settings
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "training" / "jobs.md"

@@ -14,6 +14,8 @@ from botocore.session import get_session
 
 TARGET = Path(__file__).parents[1] / "constructs/llm_fleet/catalog/data/hyperpod_limits.json"
 CHECKED = "2026-11-20"
+_NAMES = {"min": "minimum", "max": "maximum", "pattern": "pattern"}
+"""The fields of `Limit`, by the names in botocore's models."""
 NOT_OFFERED = {
     "AutoScaling": "EKS",
     "ClusterRole": "serves AutoScaling",
@@ -29,7 +31,7 @@ def constraints(shape: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any
     """Yield the path of each constrained field at and under `shape`, with its constraints; `[]` stands for a member."""
     if path in NOT_OFFERED:
         return
-    limits = {key: shape.metadata[key] for key in ("min", "max", "pattern") if key in shape.metadata}
+    limits = {name: shape.metadata[key] for key, name in _NAMES.items() if key in shape.metadata}
     if path and limits:
         yield path, limits
     if shape.type_name == "structure":

@@ -15,6 +15,8 @@ from botocore.session import get_session
 
 TARGET = Path(__file__).parents[1] / "constructs/llm_fleet/catalog/data/training_job_limits.json"
 CHECKED = "2026-11-22"
+_NAMES = {"min": "minimum", "max": "maximum", "pattern": "pattern"}
+"""The fields of `Limit`, by the names in botocore's models."""
 NOT_OFFERED = {
     "AlgorithmSpecification.AlgorithmName": "algorithms of the Marketplace, which bring their own container",
     "AlgorithmSpecification.ContainerArguments": "an image of one's own starts by its own entry point",
@@ -47,7 +49,7 @@ def constraints(shape: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any
     """Yield the path of each constrained field; `[]` stands for a member, `{}` for a map's values, `{key}` its keys."""
     if path in NOT_OFFERED:
         return
-    limits = {key: shape.metadata[key] for key in ("min", "max", "pattern") if key in shape.metadata}
+    limits = {name: shape.metadata[key] for key, name in _NAMES.items() if key in shape.metadata}
     if path and limits:
         yield path, limits
     if shape.type_name == "structure":

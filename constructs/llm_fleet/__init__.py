@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
     from llm_fleet.catalog.ec2_instances import Ec2InstanceType as Ec2InstanceType
-    from llm_fleet.catalog.instances import InstanceType as InstanceType
+    from llm_fleet.catalog.hyperpod import InstanceType as InstanceType
     from llm_fleet.catalog.notebook import NotebookPlatform as NotebookPlatform
     from llm_fleet.catalog.parallelcluster import Os as Os
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
@@ -197,7 +197,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "accounting.slurm_database": ("SlurmDatabase",),
     "catalog.ec2_instances": ("Ec2InstanceType",),
-    "catalog.instances": ("InstanceType",),
+    "catalog.hyperpod": ("InstanceType",),
     "catalog.notebook": ("NotebookPlatform",),
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),

@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import facts_of
 from local.drill.bundle import Bundle
 from local.drill.cluster_view import ClusterView, FileSystem, Instance
 from local.drill.embedded_aws import EmbeddedAws

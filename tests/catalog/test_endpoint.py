@@ -10,27 +10,25 @@ import pytest
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.endpoint import (
+    budget_facts,
+    capture_facts,
     default_cuda,
     default_image_kind,
     endpoint_images,
     endpoint_instance,
     endpoint_instance_names,
+    endpoint_scaling_facts,
     endpoint_settings,
     image_account_of,
     image_kinds,
     image_regions_of,
     inference_amis,
     retired_endpoint_families,
-)
-from llm_fleet.catalog.endpoint_operations import (
-    budget_facts,
-    capture_facts,
-    endpoint_scaling_facts,
     rollout_facts,
     time_to_live_facts,
 )
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.functions.endpoint_reaper.hosting import IN_BETWEEN
+from llm_fleet.functions.endpoint_reaper.reaper import IN_BETWEEN
 from llm_fleet.spec.endpoint_operations import RolloutKind
 
 ACCELERATORS = ("cpu", "gpu", "neuron")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from llm_fleet.catalog.instances import InstanceType, facts_of, instances
+from llm_fleet.catalog.hyperpod import InstanceType, facts_of, instances
 from tools.make_instances import TARGET, document
 
 SMALL_EFA = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import (
     DRIVER,
     RUNTIME,

@@ -7,8 +7,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import notebook_facts, studio_facts
 from local.aws.resources.schemas import schema_of
 
 

@@ -10,7 +10,7 @@ from botocore.session import get_session
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import (
     ended_images,

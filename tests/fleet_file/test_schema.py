@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.fleet_file.parse import parse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.job_settings import job_stages
+from llm_fleet.catalog.training_environments import job_stages
 from llm_fleet.jobs.batch_file import BatchFile, template
 from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
 

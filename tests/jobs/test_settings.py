@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.catalog.job_settings import job_stages, shared_settings
+from llm_fleet.catalog.training_environments import job_stages, shared_settings
 from llm_fleet.jobs.batch_file import ORDER, RUN, jobs_folder, template
 from llm_fleet.jobs.check_batch_file import check_batch_file
 from llm_fleet.jobs.settings import directives, run_settings, stage_settings

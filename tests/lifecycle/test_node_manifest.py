@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.catalog.instances import InstanceType
+from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_manifest import (

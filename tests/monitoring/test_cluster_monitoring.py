@@ -183,7 +183,7 @@ def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str
     assert raised.value.problems[0].remedy
 
 
-# What the rules find of a fleet file is in tests/fleet_file/test_monitoring.py; these are values that only Python can have.
+# What rules find of a fleet file is in tests/fleet_file/test_monitoring.py; these are values that only Python can have.
 VALUES: list[tuple[Any, dict[str, Any], str, str]] = [
     (MonitoringSpec, {"log_retention_days": "90"}, "LF113", "log_retention_days"),
     (MonitoringSpec, {"budget": 20000}, "LF113", "budget"),

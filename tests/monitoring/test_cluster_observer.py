@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_fleet.functions.cluster_observer.head_node import head_node_is_impaired
-from llm_fleet.functions.cluster_observer.log_groups import keep_log_group
-from llm_fleet.functions.cluster_observer.observer import NotAllSeen, Observer
-from llm_fleet.functions.cluster_observer.settings import Settings
+from llm_fleet.functions.cluster_observer.observer import (
+    NotAllSeen,
+    Observer,
+    Settings,
+    head_node_is_impaired,
+    keep_log_group,
+)
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl"
 GROUP = "/aws/sagemaker/Clusters/train/abcdefghijkl"

@@ -17,12 +17,23 @@ from llm_fleet import (
     TrainingNotebook,
     TrainingWatch,
 )
-from llm_fleet.catalog.endpoint import default_image_kind, endpoint_images, image_kinds, inference_amis
-from llm_fleet.catalog.endpoint_operations import endpoint_alarm_facts, endpoint_scaling_facts, rollout_facts
-from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.catalog.training_job import launchers, smp_versions, training_image_families, training_job_limit
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.endpoint import (
+    default_image_kind,
+    endpoint_alarm_facts,
+    endpoint_images,
+    endpoint_scaling_facts,
+    image_kinds,
+    inference_amis,
+    rollout_facts,
+)
+from llm_fleet.catalog.notebook import notebook_facts, studio_facts
+from llm_fleet.catalog.training_job import (
+    launchers,
+    smp_versions,
+    training_image_families,
+    training_job_limit,
+    training_watch_facts,
+)
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.sagemaker import TrainingJobConfig
 from llm_fleet.rules.feature_codes import SageMakerCode

@@ -24,7 +24,7 @@ from llm_fleet import (
     StudioSpec,
     StudioUser,
 )
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from tests.clean import nag_findings
 from tests.sagemaker.studios import CLUSTER, TYPES, ZONES, Synthesized, everything
 

@@ -20,8 +20,8 @@ from llm_fleet import (
     WatchedJobs,
     WatchSpec,
 )
-from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.functions.training_watch.layouts import Layout
+from llm_fleet.catalog.training_job import training_watch_facts
+from llm_fleet.functions.training_watch.checkpoints import Layout
 from llm_fleet.functions.training_watch.settings import WATCH_TAG, Surroundings
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import RestartPolicy

@@ -8,8 +8,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import LustreSpec
-from llm_fleet.catalog.lustre import lustre_variants
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import lustre_variants, open_zfs_limits
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.problem import FleetError
 from tools.synth_environment import ROOT

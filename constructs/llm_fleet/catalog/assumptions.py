@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import load, typed
 
 KINDS = ("document", "code", "report", "analogy", "none")
 """Kinds of evidence: a partial or contradictory document, public code, an issue or field observation, what a similar
@@ -74,7 +73,11 @@ def assumptions() -> tuple[Assumption, ...]:
 
     Raises `TypeError` for an entry with a key too many or too few.
     """
-    return tuple(_assumption(topic, row) for topic in topics() for row in load(f"assumptions/{topic}"))
+    return tuple(
+        typed(Assumption, row, f"assumptions/{topic}.json[{at}]", topic=topic)
+        for topic in topics()
+        for at, row in enumerate(load(f"assumptions/{topic}"))
+    )
 
 
 def assumption(name: str) -> Assumption:
@@ -85,9 +88,3 @@ def assumption(name: str) -> Assumption:
 @cache
 def _by_id() -> Mapping[str, Assumption]:
     return {one.id: one for one in assumptions()}
-
-
-def _assumption(topic: str, row: Mapping[str, Any]) -> Assumption:
-    evidence = tuple(Evidence(**one) for one in row["evidence"])
-    fields: dict[str, Any] = {**row, "topic": topic, "evidence": evidence}
-    return Assumption(**fields)

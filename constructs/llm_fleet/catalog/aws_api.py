@@ -3,10 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import load, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,21 +15,20 @@ class ApiRate:
     per_second: float
 
 
-@cache
+_api_rates = reader(Mapping[str, ApiRate], "api_rates", "rates")
+
+
 def api_rate(call: str) -> ApiRate:
     """Return the rate of `start_session`, `list_cluster_nodes`, `describe_instances` or `list_ecs`."""
-    return ApiRate(**_data()[call])
+    return _api_rates()[call]
 
 
-@cache
+_page_sizes = reader(Mapping[str, int], "api_rates", "page_sizes")
+
+
 def page_size(call: str) -> int:
     """Return how much one call tells at most."""
-    sizes: Mapping[str, int] = _data()["page_sizes"]
-    return sizes[call]
-
-
-def _data() -> Mapping[str, Any]:
-    return load("api_rates")
+    return _page_sizes()[call]
 
 
 _SAGEMAKER = "sagemaker"
@@ -48,9 +45,12 @@ class ServiceQuota:
     """E.g. `L-2C3B7624`; `None` where only the account tells it."""
 
 
+_named_quotas = reader(Mapping[str, ServiceQuota], "service_quotas", "named")
+
+
 def named_quota(key: str) -> ServiceQuota:
     """Return a quota by our own short word for it, e.g. `cluster-size`. Another word is a `KeyError`."""
-    return ServiceQuota(**load("service_quotas")["named"][key])
+    return _named_quotas()[key]
 
 
 def machine_quota(service: str, instance_type: str, *, capacity: str) -> ServiceQuota | None:
@@ -93,13 +93,12 @@ class CreateOnly:
     """A change of one makes it anew by CloudFormation's user guide; the schema is silent."""
 
 
+_create_only = reader(Mapping[str, CreateOnly], "create_only")
+
+
 def create_only(resource_type: str) -> CreateOnly | None:
     """Return which properties of `resource_type` cannot change; `None` for a type that the catalog does not have."""
-    found = load("create_only").get(resource_type)
-    if found is None:
-        return None
-    always, maybe, documented = (tuple(found.get(key, ())) for key in ("always", "maybe", "documented"))
-    return CreateOnly(always=always, maybe=maybe, documented=documented)
+    return _create_only().get(resource_type)
 
 
 def touches(changed: str, create_only_path: str) -> bool:

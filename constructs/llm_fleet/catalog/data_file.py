@@ -1,9 +1,35 @@
-"""Reads the catalog's data files."""
+"""Reads the catalog's data files: as JSON has them (`load`), or as frozen objects of a type (`reader`).
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class RolloutFacts:
+        bake_seconds: Limit
+        step_percent: Mapping[str, Limit]
+
+    rollout_facts = reader(RolloutFacts, "endpoint_operations", "rollout")
+
+`rollout_facts()` reads the part `rollout` of `data/endpoint_operations.json` when it is first called.
+"""
 
 import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+_T = TypeVar("_T")
+KEY = "key"
+"""Metadata of the field of a dataclass that holds the key under which its mapping stands: `Annotated[str, KEY]`."""
+_LEAVES: Mapping[Any, tuple[tuple[type, ...], Callable[[Any], Any] | None]] = {
+    **{kind: ((kind,), None) for kind in (str, int, bool, NoneType)},
+    float: ((int, float), None),
+    date: ((str,), date.fromisoformat),
+    re.Pattern: ((str,), re.compile),
+}
+"""What JSON may have for a type, and what makes one of it; a whole number stays whole where a float is meant."""
 
 
 @cache
@@ -15,3 +41,157 @@ def load(name: str) -> Any:
     """
     document = json.loads(files("llm_fleet.catalog").joinpath("data", f"{name}.json").read_text(encoding="utf-8"))
     return document["facts"]
+
+
+def reader(of: type[_T], name: str, *keys: str) -> Callable[[], _T]:
+    """Return a function that returns what is under `keys` in the data file `name`, as an `of`, read once a process.
+
+    It raises `TypeError`, which names file and key, for data that is not of this type.
+    """
+
+    @cache
+    def read() -> _T:
+        value = load(name)
+        for key in keys:
+            if key not in value:
+                raise TypeError(f"catalog/data/{name}.json has no {'/'.join(keys)}")
+            value = value[key]
+        return typed(of, value, "/".join((f"{name}.json", *keys)))
+
+    return read
+
+
+def typed(of: type[_T], value: Any, where: str, /, **given: Any) -> _T:
+    """Return `value`, which is at `where` in the data files, as an `of`.
+
+    A dataclass is made of an object with its fields, and of `given`, which the object must not have. Lists become
+    tuples or frozen sets, objects read-only mappings, and text becomes a pattern or a date, as the type says.
+    Raises `TypeError` for data that is not of this type, and for keys that a dataclass does not have.
+    """
+    try:
+        return _conversion(of)(value, **given)
+    except _MisfitError as error:
+        raise TypeError(f"catalog/data/{'/'.join((where, *reversed(error.path)))}: {error}") from None
+
+
+class _MisfitError(Exception):
+    """What is wrong with a value. Its path begins with the innermost key, and grows on the way out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.path: list[str] = []
+
+
+@cache
+def _conversion(of: Any) -> Callable[..., Any]:
+    """Return the function that makes an `of` of a value of JSON."""
+    origin, inner = get_origin(of) or of, get_args(of)
+    if origin is Any:
+        return _as_it_is
+    if origin is Annotated:
+        return _conversion(inner[0])
+    if origin in (UnionType, Union):
+        return _one_of(inner)
+    if origin is Literal:
+        return _choice(inner)
+    if origin in (tuple, frozenset):
+        return _list(origin, inner)
+    if origin in _LEAVES:
+        return _leaf(origin)
+    return _dataclass(origin) if is_dataclass(origin) else _mapping(inner[1])
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _leaf(of: Any) -> Callable[[Any], Any]:
+    accepted, convert = _LEAVES[of]
+
+    def read(value: Any) -> Any:
+        checked = _checked(value, *accepted)
+        try:
+            return checked if convert is None else convert(checked)
+        except (ValueError, re.error) as error:
+            raise _MisfitError(f"{checked!r}: {error}") from None
+
+    return read
+
+
+def _choice(words: tuple[Any, ...]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if value not in words:
+            raise _MisfitError(f"must be one of {', '.join(map(str, words))}, is {value!r}")
+        return value
+
+    return read
+
+
+def _one_of(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Of types that JSON can tell apart: one of them is not plain at most."""
+    leaves: dict[Any, Any] = {
+        accepted: kind for kind in reversed(kinds) if kind in _LEAVES for accepted in _LEAVES[kind][0]
+    }
+    other = next((kind for kind in kinds if kind not in _LEAVES), kinds[0])
+
+    def read(value: Any) -> Any:
+        return _conversion(leaves.get(type(value), other))(value)
+
+    return read
+
+
+def _list(of: Callable[[list[Any]], Any], kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    alike = kinds[-1] is Ellipsis or of is frozenset
+    conversions = [_conversion(kind) for kind in kinds if kind is not Ellipsis]
+
+    def read(value: Any) -> Any:
+        items: list[Any] = _checked(value, list)
+        if not alike and len(items) != len(conversions):
+            raise _MisfitError(f"must have {len(conversions)} items, is {items}")
+        each = conversions * len(items) if alike else conversions
+        return of([_at(str(place), each[place], item) for place, item in enumerate(items)])
+
+    return read
+
+
+def _mapping(kind: Any) -> Callable[[Any], Any]:
+    conversion = _conversion(kind)
+    held = [each.name for each in fields(kind) if KEY in get_args(each.type)[1:]] if is_dataclass(kind) else []
+
+    def read(value: Any) -> Any:
+        items: dict[str, Any] = _checked(value, dict)
+        return MappingProxyType(
+            {key: _at(key, conversion, item, **dict.fromkeys(held, key)) for key, item in items.items()}
+        )
+
+    return read
+
+
+def _dataclass(of: Any) -> Callable[..., Any]:
+    conversions = {each.name: _conversion(each.type) for each in fields(of)}
+    needed = [each.name for each in fields(of) if each.default is MISSING and each.default_factory is MISSING]
+
+    def read(value: Any, /, **given: Any) -> Any:
+        facts: dict[str, Any] = _checked(value, dict)
+        strange = [key for key in facts if key not in conversions or key in given]
+        missing = [name for name in needed if name not in facts and name not in given]
+        if strange or missing:
+            raise _MisfitError(f"{of.__name__} lacks {missing} and has no place for {strange}")
+        return of(**{key: _at(key, conversions[key], item) for key, item in facts.items()}, **given)
+
+    return read
+
+
+def _checked(value: Any, *kinds: type) -> Any:
+    if type(value) not in kinds:
+        raise _MisfitError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, is {value!r}")
+    return value
+
+
+def _at(key: str, conversion: Callable[..., Any], item: Any, /, **given: Any) -> Any:
+    """Return the converted `item`, which is at `key` of the value around it."""
+    try:
+        return conversion(item, **given)
+    except _MisfitError as error:
+        error.path.append(key)
+        raise

@@ -1,18 +1,21 @@
 """The instance types of EC2, their accelerators' memory and network, and how Python names one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, load, reader, typed
+
+Architecture = Literal["x86_64", "arm64", "x86_64_mac", "arm64_mac"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ec2Instance:
     """One instance type of EC2."""
 
-    name: str
-    architecture: Literal["x86_64", "arm64"]
+    name: Annotated[str, KEY]
+    architecture: Architecture
     vcpus: int
     cores: int | None = None
     """Physical cores; what Slurm sees with hyper-threading off. `None` where EC2 does not tell."""
@@ -43,7 +46,7 @@ class Ec2Instance:
 def ec2_instance(name: str) -> Ec2Instance | None:
     """Return the facts of the type `name`, e.g. `trn1.32xlarge`; `None` for one that the catalog does not have."""
     facts = load("ec2_instances").get(name)
-    return None if facts is None else Ec2Instance(name=name, **facts)
+    return None if facts is None else typed(Ec2Instance, facts, f"ec2_instances.json/{name}", name=name)
 
 
 def ec2_instance_names() -> list[str]:
@@ -126,11 +129,17 @@ def ec2_facts_of(instance_type: str) -> Ec2Instance | None:
     return ec2_instance(instance_type)
 
 
+_gpu_mib = reader(Mapping[str, int], "accelerator_memory", "gpu_mib")
+
+
 def gpu_memory_mib(family: str) -> int | None:
     """Return the MiB of one GPU of an instance family, e.g. `p5`; `None` where EC2's answer does not tell."""
-    return load("accelerator_memory")["gpu_mib"].get(family)
+    return _gpu_mib().get(family)
+
+
+_efa_gbps = reader(Mapping[str, float], "efa_bandwidth", "efa_gbps")
 
 
 def efa_gbps(ec2_type: str) -> float | None:
     """Return Gbit/s of all network cards of `ec2_type` together, at most; `None` without EFA or where nobody tells."""
-    return load("efa_bandwidth")["efa_gbps"].get(ec2_type)
+    return _efa_gbps().get(ec2_type)

@@ -1,19 +1,17 @@
-"""Endpoints of SageMaker: settings and their limits, instance types, images and AMIs."""
+"""Endpoints of SageMaker: settings and limits, instance types, images and AMIs, and what the services allow around one.
+
+Around one are capture, scaling, rollouts, lifetime, budget and alarms.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.ec2_instances import ec2_instance, gpu_memory_mib
+from llm_fleet.catalog.data_file import KEY, load, reader, typed
+from llm_fleet.catalog.ec2_instances import Architecture, ec2_instance, gpu_memory_mib
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.neuron import neuron_instance
-
-_LIMITS = (
-    *("name", "instance_count", "volume_gib", "timeout_seconds", "environment", "environment_key"),
-    *("environment_value", "model_address"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +49,7 @@ class EndpointSettings:
     """The volume for a model whose size is not known."""
 
 
-@cache
-def endpoint_settings() -> EndpointSettings:
-    """Return the facts, read once a process."""
-    facts: dict[str, Any] = dict(load("endpoint_settings"))
-    facts |= {name: Limit(**facts[name]) for name in _LIMITS}
-    facts |= {name: tuple(facts[name]) for name in ("reserved_environment", "secret_environment")}
-    return EndpointSettings(**facts)
+endpoint_settings = reader(EndpointSettings, "endpoint_settings")
 
 
 _PREFIX = "ml."
@@ -69,7 +61,7 @@ class EndpointInstance:
     """One instance type, under its `ml.` name. `None` stands for what no source tells."""
 
     name: str
-    architecture: Literal["x86_64", "arm64"] | None
+    architecture: Architecture | None
     accelerator: Literal["gpu", "neuron"] | None
     """What computes; `None` for processors alone, and where no source tells."""
     accelerators: int
@@ -99,20 +91,18 @@ def family_of(instance_type: str) -> str:
     return instance_type.removeprefix(_PREFIX).partition(".")[0]
 
 
+_families = reader(Mapping[str, tuple[str, ...]], "endpoint_instances", "families")
+retired_endpoint_families = reader(Mapping[str, str], "endpoint_instances", "retired")
+"""The families that are gone, each with the one that came after it."""
+
+
 @cache
 def endpoint_instance_names() -> tuple[str, ...]:
     """Return the names of all types that SageMaker's API takes for an endpoint and that are not retired."""
     retired = retired_endpoint_families()
-    families: dict[str, list[str]] = load("endpoint_instances")["families"]
     return tuple(
-        f"{_PREFIX}{family}.{size}" for family, sizes in families.items() if family not in retired for size in sizes
+        f"{_PREFIX}{family}.{size}" for family, sizes in _families().items() if family not in retired for size in sizes
     )
-
-
-def retired_endpoint_families() -> Mapping[str, str]:
-    """Return the families that are gone, each with the one that came after it."""
-    found: dict[str, str] = load("endpoint_instances")["retired"]
-    return found
 
 
 @cache
@@ -181,12 +171,11 @@ def default_image_kind(accelerator: str) -> str:
 def endpoint_images(kind: str, accelerator: str) -> Mapping[str, EndpointImageFacts]:
     """Return the images of `kind` for `accelerator` by version, newest first; empty where there are none."""
     listed: list[dict[str, Any]] = load("endpoint_images")["images"][kind].get(accelerator, [])
-    return {facts["version"]: _facts(kind, accelerator, dict(facts)) for facts in listed}
-
-
-def _facts(kind: str, accelerator: str, facts: dict[str, Any]) -> EndpointImageFacts:
-    families: list[str] = facts.pop("families", [])
-    return EndpointImageFacts(kind=kind, accelerator=accelerator, families=tuple(families), **facts)
+    where = f"endpoint_images.json/images/{kind}/{accelerator}"
+    return {
+        facts["version"]: typed(EndpointImageFacts, facts, f"{where}[{at}]", kind=kind, accelerator=accelerator)
+        for at, facts in enumerate(listed)
+    }
 
 
 def retired_image(kind: str, version: str) -> str | None:
@@ -230,7 +219,7 @@ def deep_learning_accounts(region: str | None) -> tuple[str, ...]:
 class InferenceAmi:
     """One value of `InferenceAmiVersion`."""
 
-    name: str
+    name: Annotated[str, KEY]
     accelerator: str
     """`gpu` or `neuron`."""
     driver: str
@@ -241,19 +230,100 @@ class InferenceAmi:
     """The newest CUDA that the driver knows; `None` for Neuron."""
 
 
-@cache
-def inference_amis() -> Mapping[str, InferenceAmi]:
-    """Return every AMI that the API knows by name, the oldest driver of each accelerator first."""
-    listed: dict[str, dict[str, Any]] = load("inference_amis")["amis"]
-    return {name: _ami(name, dict(facts)) for name, facts in listed.items()}
-
-
-def _ami(name: str, facts: dict[str, Any]) -> InferenceAmi:
-    families: list[str] = facts.pop("families")
-    return InferenceAmi(name=name, families=tuple(families), **facts)
+inference_amis = reader(Mapping[str, InferenceAmi], "inference_amis", "amis")
+"""Every AMI that the API knows by name, the oldest driver of each accelerator first."""
 
 
 def default_cuda(family: str) -> str | None:
     """Return the CUDA of the driver that `family` boots with when nobody names an AMI; `None` where nobody tells."""
     known: str | None = load("inference_amis")["default_cuda"].get(family)
     return known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureFacts:
+    """What is kept of requests and answers."""
+
+    percent: Limit
+    uri: Limit
+    json_content_types: tuple[str, ...]
+    """What is written as JSON and not as base64."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointScalingFacts:
+    """How the number of instances follows the load."""
+
+    instances: Limit
+    cooldown_seconds: Limit
+    concurrent_requests: float
+    """Requests at a time and instance that scaling goes for when nobody told."""
+    out_seconds: int
+    in_seconds: int
+    dimension: str
+    concurrent_metric: str
+    invocations_metric: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutFacts:
+    """How an update reaches an endpoint."""
+
+    step_percent: Mapping[str, Limit]
+    """By kind of rollout; none for what goes over all at once."""
+    bake_seconds: Limit
+    termination_wait_seconds: Limit
+    timeout_seconds: Limit
+    alarms: Limit
+    default_step_percent: Mapping[str, int]
+    default_bake_seconds: int
+    default_termination_wait_seconds: int
+    shortest_bake_seconds: int
+    """What our own alarms need to ring."""
+    families_without_guardrails: tuple[str, ...]
+    """Families of instances that SageMaker updates all at once and without looking at alarms, whatever is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeToLiveFacts:
+    """How long an endpoint may live."""
+
+    seconds: Limit
+    check_minutes: int
+    """How often it is looked whether the time has come."""
+    timeout_seconds: int
+    """Of one such look."""
+    statuses_that_wait: tuple[str, ...]
+    """In which SageMaker refuses to delete an endpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetFacts:
+    """What AWS Budgets takes."""
+
+    service: str
+    notifications: Limit
+    emails: Limit
+    tag: str
+    """That an endpoint and its parts carry, for budgets that count it alone."""
+    at_percent: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointAlarmFacts:
+    """When somebody is called."""
+
+    namespace: str
+    instances_namespace: str
+    server_error_percent: float
+    model_latency_seconds: float
+    idle_hours: int
+    idle_hours_range: Limit
+
+
+capture_facts = reader(CaptureFacts, "endpoint_operations", "data_capture")
+endpoint_scaling_facts = reader(EndpointScalingFacts, "endpoint_operations", "scaling")
+rollout_facts = reader(RolloutFacts, "endpoint_operations", "rollout")
+time_to_live_facts = reader(TimeToLiveFacts, "endpoint_operations", "time_to_live")
+budget_facts = reader(BudgetFacts, "endpoint_operations", "budget")
+endpoint_alarm_facts = reader(EndpointAlarmFacts, "endpoint_operations", "alarms")

@@ -1,9 +1,10 @@
 """The shapes that facts come in: bounds of a value, steps of capacity, fields of a cron expression."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated
+
+from llm_fleet.catalog.data_file import KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +44,6 @@ class Steps:
     most: int | None = None
     """The largest amount; `None` where no source tells one."""
 
-    @classmethod
-    def of(cls, facts: Mapping[str, Any] | None) -> "Steps | None":
-        """Return the ladder that a data file describes; `None` for `None`."""
-        if facts is None:
-            return None
-        return cls(single=tuple(facts.get("single", ())), step=facts.get("step"), most=facts.get("most"))
-
     @property
     def smallest(self) -> int:
         """The smallest amount on the ladder."""
@@ -83,19 +77,14 @@ class Steps:
         return f"{', '.join(map(str, self.single))} {unit} and {multiples}" if self.single else multiples
 
 
-def frozen(value: Any) -> Any:
-    """Return `value` with every list, however deep, as a tuple: what a data file says must not change at run time."""
-    return tuple(map(frozen, cast(list[Any], value))) if isinstance(value, list) else value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronField:
     """What a field may hold: numbers in a range, or the names that stand for them."""
 
-    name: str
+    name: Annotated[str, KEY]
     minimum: int
     maximum: int
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
     """Names of the numbers from `minimum` on; empty where there are none."""
 
     def number(self, text: str) -> int | None:

@@ -1,19 +1,17 @@
 """Model servers of inference services: releases, settings, metrics, and how models are exported for them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cache
-from types import MappingProxyType
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Literal
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, load, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServerFacts:
     """One program in one image."""
 
-    name: str
+    name: Annotated[str, KEY]
     """As the fleet file writes it, e.g. `tgi`."""
     title: str
     """Program and version, for messages."""
@@ -38,15 +36,7 @@ class ModelServerFacts:
     """What the unpacked image takes on the root volume, about."""
 
 
-@cache
-def model_servers() -> Mapping[str, ModelServerFacts]:
-    """Return every server in the catalog by name."""
-    return MappingProxyType({name: _facts(name, dict(facts)) for name, facts in load("model_servers").items()})
-
-
-def _facts(name: str, facts: dict[str, Any]) -> ModelServerFacts:
-    families: list[str] = facts.pop("families")
-    return ModelServerFacts(name=name, families=tuple(families), **facts)
+model_servers = reader(Mapping[str, ModelServerFacts], "model_servers")
 
 
 def image_account(table: str, region: str) -> str | None:
@@ -64,7 +54,7 @@ def image_regions(table: str) -> tuple[str, ...]:
 class ServerSetting:
     """One setting of a model server."""
 
-    name: str
+    name: Annotated[str, KEY]
     """As we write it, e.g. `max_input_tokens`."""
     type: Literal["integer", "number", "boolean", "text", "choice", "list", "json"]
     variable: str | None = None
@@ -76,17 +66,16 @@ class ServerSetting:
     choices: tuple[str, ...] = ()
 
 
-@cache
+_settings = reader(Mapping[str, Mapping[str, ServerSetting]], "server_settings", "settings")
+
+
 def server_settings(server: str) -> Mapping[str, ServerSetting]:
     """Return the settings of `server` (`tgi`, …) by name, without those that all servers have (batch size …)."""
-    return MappingProxyType(
-        {name: _setting(name, dict(facts)) for name, facts in load("server_settings")["settings"][server].items()}
-    )
+    return _settings()[server]
 
 
-def own_arguments() -> frozenset[str]:
-    """Return the arguments that a service gives its server by itself, with hyphens: nobody else gives them."""
-    return frozenset(load("server_settings")["own_arguments"])
+own_arguments = reader(frozenset[str], "server_settings", "own_arguments")
+"""The arguments that a service gives its server by itself, with hyphens: nobody else gives them."""
 
 
 def own_variables(server: str) -> frozenset[str]:
@@ -96,46 +85,23 @@ def own_variables(server: str) -> frozenset[str]:
     return frozenset(facts["all"]) | frozenset(facts[server]) | of_settings
 
 
-def default_batch_size() -> int:
-    """Return how many sequences are generated side by side where no one says it: a model of 8B on an inf2.xlarge has
-    room for them in a sequence of the default length."""
-    number: int = load("server_settings")["batch_size"]
-    return number
-
-
-def default_sequence_length() -> int:
-    """Return how many tokens prompt and answer have together, at most, where no one says it."""
-    number: int = load("server_settings")["sequence_length"]
-    return number
-
-
-def requests_per_slot() -> int:
-    """Return how many requests a server takes at once for each place in its batch, those that wait included."""
-    number: int = load("server_settings")["requests_per_slot"]
-    return number
-
-
-def keep_alive_margin_seconds() -> int:
-    """Return how much longer than the load balancer a server keeps a connection on which nothing happens."""
-    seconds: int = load("server_settings")["keep_alive_margin_seconds"]
-    return seconds
-
-
-def execute_model_seconds() -> int:
-    """Return how long vLLM's plugin for trn2 may take for one execution, a graph that is still compiled included."""
-    seconds: int = load("server_settings")["execute_model_seconds"]
-    return seconds
+default_batch_size = reader(int, "server_settings", "batch_size")
+"""How many sequences are generated side by side where no one says it: a model of 8B on an inf2.xlarge has room for them
+in a sequence of the default length."""
+default_sequence_length = reader(int, "server_settings", "sequence_length")
+"""How many tokens prompt and answer have together, at most, where no one says it."""
+requests_per_slot = reader(int, "server_settings", "requests_per_slot")
+"""How many requests a server takes at once for each place in its batch, those that wait included."""
+keep_alive_margin_seconds = reader(int, "server_settings", "keep_alive_margin_seconds")
+"""How much longer than the load balancer a server keeps a connection on which nothing happens."""
+execute_model_seconds = reader(int, "server_settings", "execute_model_seconds")
+"""How long vLLM's plugin for trn2 may take for one execution, a graph that is still compiled included."""
+_termination_seconds = reader(Mapping[str, int], "server_settings", "termination_seconds")
 
 
 def termination_seconds(server: str) -> int:
     """Return how long `server` is given to finish what it has begun when it is asked to end."""
-    seconds: int = load("server_settings")["termination_seconds"][server]
-    return seconds
-
-
-def _setting(name: str, facts: dict[str, Any]) -> ServerSetting:
-    choices: list[str] = facts.pop("choices", [])
-    return ServerSetting(name=name, choices=tuple(choices), **facts)
+    return _termination_seconds()[server]
 
 
 _FAMILY = {"tgi": "tgi", "hugging-face-vllm": "vllm", "aws-vllm": "vllm", "aws-vllm-neuron": "vllm"}
@@ -152,7 +118,7 @@ class ServerMetric:
     """`gauge`, `counter` or `histogram`."""
     unit: str
     """As CloudWatch says it: `Count` or `Seconds`."""
-    labels: Mapping[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Labels that single out the series that is meant; empty where there is one series."""
 
 
@@ -180,20 +146,16 @@ class ServerMetrics:
     @property
     def all(self) -> tuple[ServerMetric, ...]:
         """Every metric, once."""
-        found = [metric for field in fields(self) for metric in getattr(self, field.name)]
+        found = [metric for each in fields(self) for metric in getattr(self, each.name)]
         return tuple({metric.name: metric for metric in found}.values())
 
 
-@cache
+_metrics = reader(Mapping[str, ServerMetrics], "server_metrics")
+
+
 def server_metrics(server: str) -> ServerMetrics:
     """Return what the server called `server` in the catalog tells, e.g. `tgi`."""
-    facts: Mapping[str, list[dict[str, Any]]] = load("server_metrics")[_FAMILY[server]]
-    return ServerMetrics(**{question: tuple(map(_metric, metrics)) for question, metrics in facts.items()})
-
-
-def _metric(facts: dict[str, Any]) -> ServerMetric:
-    labels: dict[str, str] = facts.get("labels", {})
-    return ServerMetric(name=facts["name"], type=facts["type"], unit=facts["unit"], labels=MappingProxyType(labels))
+    return _metrics()[_FAMILY[server]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,24 +184,10 @@ class FargateFacts:
     storage_max_gib: int
 
 
-@cache
-def model_exports() -> Mapping[str, ExportFacts]:
-    """Return the servers whose images can export, by their names."""
-    return MappingProxyType({name: ExportFacts(**facts) for name, facts in load("model_exports")["servers"].items()})
-
-
-def fargate_facts() -> FargateFacts:
-    """Return what Fargate has."""
-    return FargateFacts(**load("model_exports")["fargate"])
-
-
-def export_disk_copies() -> int:
-    """Return how often the weights are on the disk while they are exported."""
-    copies: int = load("model_exports")["disk_copies"]
-    return copies
-
-
-def tools_image() -> str:
-    """Return the image of AWS's command line, which moves models between S3 and the disk."""
-    image: str = load("model_exports")["tools_image"]
-    return image
+model_exports = reader(Mapping[str, ExportFacts], "model_exports", "servers")
+"""The servers whose images can export, by their names."""
+fargate_facts = reader(FargateFacts, "model_exports", "fargate")
+export_disk_copies = reader(int, "model_exports", "disk_copies")
+"""How often the weights are on the disk while they are exported."""
+tools_image = reader(str, "model_exports", "tools_image")
+"""The image of AWS's command line, which moves models between S3 and the disk."""

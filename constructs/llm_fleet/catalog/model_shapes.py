@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import load, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
     """One model."""
 
+    names: tuple[str, ...]
+    """What it is called, in lower case, without endings."""
     repository: str
     """Where it is on the Hugging Face Hub."""
     config: Mapping[str, Any]
@@ -38,10 +40,7 @@ class ModelMemory:
     """How much larger than the weights the cache on the host is."""
 
 
-@cache
-def model_memory() -> ModelMemory:
-    """Return the estimates."""
-    return ModelMemory(**load("model_memory"))
+model_memory = reader(ModelMemory, "model_memory")
 
 
 def known_model(name: str) -> KnownModel | None:
@@ -62,19 +61,13 @@ def bare_name(name: str) -> str | None:
     return folded
 
 
-@cache
-def _endings() -> tuple[str, ...]:
-    return tuple(load("model_shapes")["endings"])
+_endings = reader(tuple[str, ...], "model_shapes", "endings")
+_models = reader(tuple[KnownModel, ...], "model_shapes", "models")
 
 
 @cache
 def _by_name() -> Mapping[str, KnownModel]:
-    found: dict[str, KnownModel] = {}
-    for facts in load("model_shapes")["models"]:
-        rest = {key: value for key, value in facts.items() if key != "names"}
-        model = KnownModel(**rest)
-        found |= dict.fromkeys(facts["names"], model)
-    return found
+    return {name: model for model in _models() for name in model.names}
 
 
 def max_sequence(name: str) -> int | None:
@@ -82,9 +75,8 @@ def max_sequence(name: str) -> int | None:
     return load("training_models")["max_sequence"].get(bare_name(name))
 
 
-def trained_model_types() -> tuple[str, ...]:
-    """Return the `model_type`s that the training program has."""
-    return tuple(load("training_models")["model_types"])
+trained_model_types = reader(tuple[str, ...], "training_models", "model_types")
+"""The `model_type`s that the training program has."""
 
 
 def is_gated(repository: str) -> bool:
@@ -140,14 +132,4 @@ class TrainingMemory:
     """Which part of a process's memory a run may fill, by kind of accelerator."""
 
 
-@cache
-def training_memory() -> TrainingMemory:
-    """Return the facts."""
-    facts = load("training_memory")
-    return TrainingMemory(
-        state={precision: StateBytes(**each) for precision, each in facts["state"].items()},
-        activation=ActivationBytes(**facts["activation"]),
-        logits_bytes=facts["logits_bytes"],
-        gathered_layers=facts["gathered_layers"],
-        usable_share=facts["usable_share"],
-    )
+training_memory = reader(TrainingMemory, "training_memory")

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, reader
 from llm_fleet.catalog.limit import Limit
 
 _SUFFIXES = {"Percent": "_percent", "Bytes/Second": "_bytes_per_second", "Seconds": "_seconds"}
@@ -17,7 +15,7 @@ _SUFFIXES = {"Percent": "_percent", "Bytes/Second": "_bytes_per_second", "Second
 class ClusterMetric:
     """One value that nodes publish each minute. CloudWatch has its mean, sum, extremes and count over the nodes."""
 
-    key: str
+    key: Annotated[str, KEY]
     """Its name in programs, e.g. `root_disk_used`."""
     name: str
     """Its name in CloudWatch, e.g. `RootDiskUsed`."""
@@ -36,51 +34,24 @@ class ClusterMetric:
         return f"llm_fleet_{self.key}{_SUFFIXES.get(self.unit, '')}"
 
 
-@cache
-def cluster_metrics() -> Mapping[str, ClusterMetric]:
-    """Return every metric by its key."""
-    facts: Mapping[str, dict[str, Any]] = _cluster_metrics_facts()["metrics"]
-    return MappingProxyType({key: _metric(key, fact) for key, fact in facts.items()})
-
-
-def metrics_namespace() -> str:
-    """Return CloudWatch's namespace of all of them; that of the metric of failed starts, too."""
-    return _cluster_metrics_facts()["namespace"]
+cluster_metrics = reader(Mapping[str, ClusterMetric], "cluster_metrics", "metrics")
+"""Every metric by its key."""
+metrics_namespace = reader(str, "cluster_metrics", "namespace")
+"""CloudWatch's namespace of all of them; that of the metric of failed starts, too."""
+_log_group_prefix = reader(str, "cluster_metrics", "log_group_prefix")
 
 
 def metrics_log_group(cluster_name: str) -> str:
     """Return the name of the log group that nodes of `cluster_name` write their lines to."""
-    return f"{_cluster_metrics_facts()['log_group_prefix']}/{cluster_name}"
+    return f"{_log_group_prefix()}/{cluster_name}"
 
 
-def metrics_seconds() -> int:
-    """Return how many seconds lie between two values of a node."""
-    return _cluster_metrics_facts()["seconds"]
-
-
-def metrics_retention_days() -> int:
-    """Return for how many days the lines are kept unless told."""
-    return _cluster_metrics_facts()["retention_days"]
-
-
-def workspace_arn_pattern() -> str:
-    """Return what the ARN of a workspace of Amazon Managed Service for Prometheus looks like, in whole."""
-    return _cluster_metrics_facts()["workspace_arn"]
-
-
-def _metric(key: str, fact: dict[str, Any]) -> ClusterMetric:
-    return ClusterMetric(
-        key=key,
-        name=fact["name"],
-        unit=fact["unit"],
-        source=fact["source"],
-        dimensions=tuple(tuple(names) for names in fact["dimensions"]),
-        meaning=fact["meaning"],
-    )
-
-
-def _cluster_metrics_facts() -> dict[str, Any]:
-    return load("cluster_metrics")
+metrics_seconds = reader(int, "cluster_metrics", "seconds")
+"""How many seconds lie between two values of a node."""
+metrics_retention_days = reader(int, "cluster_metrics", "retention_days")
+"""For how many days the lines are kept unless told."""
+workspace_arn_pattern = reader(str, "cluster_metrics", "workspace_arn")
+"""What the ARN of a workspace of Amazon Managed Service for Prometheus looks like, in whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,87 +114,20 @@ class FleetBudgetFacts:
     """IAM actions that start machines."""
 
 
-def _cluster_alarms_facts() -> dict[str, Any]:
-    return load("cluster_alarms")
-
-
-@cache
-def account_metrics() -> AccountMetrics:
-    """Return what our own function publishes."""
-    facts = dict(_cluster_alarms_facts()["account"])
-    return AccountMetrics(metrics=MappingProxyType(facts.pop("metrics")), **facts)
-
-
-@cache
-def alarm_thresholds() -> Mapping[str, float]:
-    """Return from when on each alarm rings, by the names of `ClusterAlarmThresholds`."""
-    return MappingProxyType(_cluster_alarms_facts()["thresholds"])
-
-
-@cache
-def alarm_minutes() -> Limit:
-    """Return over how many minutes an alarm may look."""
-    facts = _cluster_alarms_facts()
-    return Limit(minimum=facts["shortest_minutes"], maximum=facts["longest_minutes"])
-
-
-def start_failures_metric() -> str:
-    """Return the metric by which nodes tell that their start has failed, in the namespace of their other metrics."""
-    return _cluster_alarms_facts()["start_failures"]
-
-
-def starts_degraded_metric() -> str:
-    """Return the metric by which nodes tell that they work without something that jobs do not need."""
-    return _cluster_alarms_facts()["starts_degraded"]
-
-
-def cluster_log_group() -> str:
-    """Return what the names of HyperPod's log groups begin with, before `/<cluster>/<id>`."""
-    return _cluster_alarms_facts()["log_group"]
-
-
-def log_retention_days() -> int:
-    """Return for how many days they are kept unless somebody says otherwise."""
-    return _cluster_alarms_facts()["log_retention_days"]
-
-
-@cache
-def storage_facts() -> StorageFacts:
-    """Return the metrics of file systems and of the accounting database."""
-    lustre, openzfs, database = (_cluster_alarms_facts()[name] for name in ("lustre", "openzfs", "database"))
-    return StorageFacts(
-        fsx_namespace=lustre["namespace"],
-        lustre_free=lustre["free"],
-        lustre_free_gib_of_a_target=lustre["free_gib_of_a_target"],
-        openzfs_used=openzfs["used"],
-        openzfs_capacity=openzfs["capacity"],
-        database_namespace=database["namespace"],
-        database_free_of_instance=database["free_of_instance"],
-        database_free_gib=database["free_gib"],
-        database_connections=database["connections"],
-    )
-
-
-@cache
-def parallelcluster_metrics() -> ParallelClusterMetrics:
-    """Return what ParallelCluster counts."""
-    return ParallelClusterMetrics(**_cluster_alarms_facts()["parallelcluster"])
-
-
-@cache
-def chat_facts() -> ChatFacts:
-    """Return the forms of a chat's ids, and what its role reads."""
-    facts = dict(_cluster_alarms_facts()["chat"])
-    reads = tuple(facts.pop("reads"))
-    return ChatFacts(reads=reads, **{name: Limit(**limit) for name, limit in facts.items()})
-
-
-@cache
-def fleet_budget_facts() -> FleetBudgetFacts:
-    """Return what AWS Budgets allows, and what its action takes away."""
-    facts = _cluster_alarms_facts()["budget"]
-    return FleetBudgetFacts(
-        at_percent=tuple(facts["at_percent"]),
-        denied=tuple(facts["denied"]),
-        **{name: Limit(**facts[name]) for name in ("notifications", "emails", "roles")},
-    )
+account_metrics = reader(AccountMetrics, "cluster_alarms", "account")
+alarm_thresholds = reader(Mapping[str, float], "cluster_alarms", "thresholds")
+"""From when on each alarm rings, by the names of `ClusterAlarmThresholds`."""
+alarm_minutes = reader(Limit, "cluster_alarms", "alarm_minutes")
+"""Over how many minutes an alarm may look."""
+start_failures_metric = reader(str, "cluster_alarms", "start_failures")
+"""The metric by which nodes tell that their start has failed, in the namespace of their other metrics."""
+starts_degraded_metric = reader(str, "cluster_alarms", "starts_degraded")
+"""The metric by which nodes tell that they work without something that jobs do not need."""
+cluster_log_group = reader(str, "cluster_alarms", "log_group")
+"""What the names of HyperPod's log groups begin with, before `/<cluster>/<id>`."""
+log_retention_days = reader(int, "cluster_alarms", "log_retention_days")
+"""For how many days they are kept unless somebody says otherwise."""
+storage_facts = reader(StorageFacts, "cluster_alarms", "storage")
+parallelcluster_metrics = reader(ParallelClusterMetrics, "cluster_alarms", "parallelcluster")
+chat_facts = reader(ChatFacts, "cluster_alarms", "chat")
+fleet_budget_facts = reader(FleetBudgetFacts, "cluster_alarms", "budget")

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +52,7 @@ class AddressFacts:
     """All whose `primary` holds the first block count; the first that refuses is told."""
 
 
-@cache
-def address_facts() -> AddressFacts:
-    """Return the facts, read once a process."""
-    facts = dict(load("addresses"))
-    rules = tuple(
-        AssociationRule(primary=rule["primary"], refused=tuple(rule["refused"]), instead=rule["instead"])
-        for rule in facts.pop("association_rules")
-    )
-    lists = {name: tuple(facts.pop(name)) for name in ("private_ranges", "log_retention_days")}
-    return AddressFacts(association_rules=rules, **lists, **facts)
+address_facts = reader(AddressFacts, "addresses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,21 +70,10 @@ class Endpoint:
     """Whether its policy may admit principals of the own account only, because the service's agents do not call it."""
 
 
-@cache
-def node_endpoints() -> tuple[Endpoint, ...]:
-    """Return the interface endpoints that nodes need, in the order of the data file."""
-    return tuple(Endpoint(needed_by=tuple(facts["needed_by"]), **_others(facts)) for facts in load("endpoints"))
-
-
-def _others(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if name != "needed_by"}
-
-
-@cache
-def endpoint_names() -> frozenset[str]:
-    """Return the names of all interface endpoints that AWS offers."""
-    return frozenset(load("endpoint_names"))
-
+node_endpoints = reader(tuple[Endpoint, ...], "endpoints")
+"""The interface endpoints that nodes need, in the order of the data file."""
+endpoint_names = reader(frozenset[str], "endpoint_names")
+"""The names of all interface endpoints that AWS offers."""
 
 _ZONE_ID = re.compile(r"(?P<prefix>[a-z]+[0-9]+)(-[a-z0-9]+)*-az[0-9]+")
 """`usw2-az4`, and Local Zones such as `usw2-lax1-az1`."""
@@ -105,7 +83,7 @@ _ZONE_ID = re.compile(r"(?P<prefix>[a-z]+[0-9]+)(-[a-z0-9]+)*-az[0-9]+")
 class Region:
     """One region."""
 
-    name: str
+    name: Annotated[str, KEY]
     partition: str
     """`aws`, `aws-cn` or `aws-us-gov`."""
     az_id_prefix: str
@@ -114,10 +92,8 @@ class Region:
     """Whether HyperPod was there when the table was made."""
 
 
-@cache
-def regions() -> Mapping[str, Region]:
-    """Return the regions of the partitions aws, aws-cn and aws-us-gov, by name."""
-    return MappingProxyType({name: Region(name=name, **facts) for name, facts in load("regions").items()})
+regions = reader(Mapping[str, Region], "regions")
+"""The regions of the partitions aws, aws-cn and aws-us-gov, by name."""
 
 
 def az_id_prefix(az_id: str) -> str | None:

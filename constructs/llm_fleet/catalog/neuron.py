@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, load, reader
 from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance_names
 
 
@@ -102,7 +100,7 @@ class NeuronEdge:
 class NeuronRelease:
     """One release of the SDK."""
 
-    name: str
+    name: Annotated[str, KEY]
     """E.g. `2.28.1`."""
     date: str | None
     """ISO date; `None` where no source tells it."""
@@ -114,12 +112,10 @@ class NeuronRelease:
     """Versions of the wheels, by name; several where the release has one for each PyTorch."""
 
 
-@cache
-def neuron_releases() -> Mapping[str, NeuronRelease]:
-    """Return every release in the catalog by name, the newest first."""
-    return MappingProxyType(
-        {name: _release(name, facts) for name, facts in load("neuron_releases")["releases"].items()}
-    )
+neuron_releases = reader(Mapping[str, NeuronRelease], "neuron_releases", "releases")
+"""Every release in the catalog by name, the newest first."""
+compatibility = reader(tuple[NeuronEdge, ...], "neuron_releases", "compatibility")
+"""What driver and runtime ask of each other."""
 
 
 def neuron_release(name: str) -> NeuronRelease:
@@ -142,12 +138,6 @@ def default_reason(family: str) -> str:
 def host_packages(release: NeuronRelease) -> tuple[NeuronPackage, ...]:
     """Return the host's packages of `release`, the driver first."""
     return tuple(NeuronPackage(name=name, version=version) for name, version in release.host.items())
-
-
-@cache
-def compatibility() -> tuple[NeuronEdge, ...]:
-    """Return what driver and runtime ask of each other."""
-    return tuple(NeuronEdge(**edge) for edge in load("neuron_releases")["compatibility"])
 
 
 def alternative_releases(release: NeuronRelease) -> tuple[NeuronRelease, ...]:
@@ -181,16 +171,6 @@ def _minor(release: NeuronRelease) -> tuple[int, ...]:
     return parts(release.name)[:2]
 
 
-def _release(name: str, facts: dict[str, Any]) -> NeuronRelease:
-    return NeuronRelease(
-        name=name,
-        date=facts["date"],
-        families=tuple(facts["families"]),
-        host=MappingProxyType(facts["host"]),
-        python=MappingProxyType({package: tuple(versions) for package, versions in facts["python"].items()}),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:
     """What the AMI asks of a host, and what we chose for hosts."""
@@ -220,19 +200,7 @@ class HostFacts:
     """What user data has room for of the prefix of a model in S3, as JSON writes it."""
 
 
-@cache
-def host_facts() -> HostFacts:
-    """Return the facts."""
-    facts = load("ecs_neuron_ami")
-    return HostFacts(
-        root_device=facts["root_device"],
-        root_minimum_gib=facts["root_minimum_gib"],
-        root_maximum_gib=facts["root_maximum_gib"],
-        managed_families=tuple(facts["managed_families"]),
-        managed_storage_minimum_gib=facts["managed_storage_minimum_gib"],
-        user_data_bytes=facts["user_data_bytes"],
-        **facts["ours"],
-    )
+host_facts = reader(HostFacts, "ecs_neuron_ami", "host")
 
 
 def ami_releases() -> Mapping[str, str | None]:

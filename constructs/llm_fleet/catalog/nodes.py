@@ -3,9 +3,17 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIds:
+    """A range of user ids that is taken."""
+
+    first: int
+    last: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +25,7 @@ class NodeUserFacts:
     """Of a Slurm account."""
     first_id: int
     last_id: int
-    taken_ids: tuple[tuple[int, int, str], ...]
-    """First and last id of each range that is taken, and why."""
+    taken_ids: tuple[TakenIds, ...]
     example_id: int
     home_form: re.Pattern[str]
     """What a home must look like; stricter than Linux."""
@@ -32,23 +39,7 @@ class NodeUserFacts:
     """Types of public SSH keys, as their text begins."""
 
 
-@cache
-def node_user_facts() -> NodeUserFacts:
-    """Return the facts, read once a process."""
-    facts = load("node_users")
-    return NodeUserFacts(
-        name_form=re.compile(facts["name_pattern"]),
-        account_form=re.compile(facts["account_pattern"]),
-        first_id=facts["first_id"],
-        last_id=facts["last_id"],
-        taken_ids=tuple((taken["first"], taken["last"], taken["why"]) for taken in facts["taken_ids"]),
-        example_id=facts["example_id"],
-        home_form=re.compile(facts["home_pattern"]),
-        home_depth=facts["home_depth"],
-        system_folders=frozenset(facts["system_folders"]),
-        taken_names=frozenset(facts["taken_names"]),
-        key_types=tuple(facts["key_types"]),
-    )
+node_user_facts = reader(NodeUserFacts, "node_users")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +56,7 @@ class NodeStep:
     """Steps that must be done before it."""
 
 
-@cache
-def node_steps() -> Mapping[str, NodeStep]:
-    """Return the steps by name."""
-    return {
-        name: NodeStep(
-            summary=facts["summary"],
-            roles=tuple(facts["roles"]),
-            hooks=tuple(facts["hooks"]),
-            needs=tuple(facts["needs"]),
-        )
-        for name, facts in load("node_steps").items()
-    }
+node_steps = reader(Mapping[str, NodeStep], "node_steps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +65,17 @@ class FailureWords:
 
     pattern: re.Pattern[str]
     remedy: str
+    verified: bool
+    """Whether the source has it in these words."""
+    source: str
 
 
-@cache
-def _rows() -> tuple[FailureWords, ...]:
-    return tuple(
-        FailureWords(pattern=re.compile(row["pattern"]), remedy=row["remedy"]) for row in load("failure_words")
-    )
+_failure_words = reader(tuple[FailureWords, ...], "failure_words")
 
 
 def remedy_for(text: str) -> str | None:
     """Return what to do about a failure that a service tells in `text`; `None` where nothing is known about it."""
-    return next((row.remedy for row in _rows() if row.pattern.search(text)), None)
+    return next((row.remedy for row in _failure_words() if row.pattern.search(text)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,16 +97,4 @@ class SessionFacts:
     """Users that AWS's images bring along, each one of them."""
 
 
-@cache
-def session_facts() -> SessionFacts:
-    """Return the facts, read once a process."""
-    facts = load("session_manager")
-    return SessionFacts(
-        tag=facts["tag"],
-        schema_version=facts["schema_version"],
-        session_type=facts["session_type"],
-        idle_minutes=tuple(facts["idle_minutes"]),
-        duration_minutes=tuple(facts["duration_minutes"]),
-        refused_users=frozenset(facts["refused_users"]),
-        image_users=frozenset(facts["image_users"]),
-    )
+session_facts = reader(SessionFacts, "session_manager")

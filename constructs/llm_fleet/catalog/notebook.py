@@ -1,18 +1,18 @@
-"""Notebook instances of SageMaker: instance types, platforms, limits."""
+"""Notebook instances of SageMaker, and Studio: instance types, platforms, limits and defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Self
+from typing import Annotated, Self
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, reader
+from llm_fleet.catalog.limit import Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformFacts:
     """One platform, that is an operating system with a JupyterLab."""
 
-    name: str
+    name: Annotated[str, KEY]
     """As the service knows it, e.g. `notebook-al2023-v1`."""
     jupyterlab: int
     """Its major version."""
@@ -70,15 +70,7 @@ class NotebookFacts:
         return tuple(name for name, platform in self.platforms.items() if platform.ended is None)
 
 
-@cache
-def notebook_facts() -> NotebookFacts:
-    """Return the facts, read once a process."""
-    facts = dict(load("sagemaker_notebooks"))
-    platforms = {name: PlatformFacts(name=name, **told) for name, told in facts.pop("platforms").items()}
-    types = {family: tuple(sizes) for family, sizes in facts.pop("instance_types").items()}
-    bounds = {name: Bounds(**facts.pop(name)) for name in ("volume_gib", "idle_minutes")}
-    lists = {name: tuple(facts.pop(name)) for name in ("default_pins", "sdk_name_prefixes", "undocumented_platforms")}
-    return NotebookFacts(platforms=platforms, instance_types=types, **bounds, **lists, **facts)
+notebook_facts = reader(NotebookFacts, "sagemaker_notebooks")
 
 
 class NotebookPlatform(str):
@@ -98,3 +90,48 @@ class NotebookPlatform(str):
         One that has ended is refused by whatever takes it (LF910).
         """
         return cls(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudioFacts:
+    """Limits and choices."""
+
+    default_instance: str
+    default_idle_minutes: int
+    default_volume_gib: int
+    default_maximum_volume_gib: int
+    idle_minutes: Limit
+    volume_gib: Limit
+    """EBS volume of a space."""
+    uid: Limit
+    gid: Limit
+    domain_name: Limit
+    user_name: Limit
+    """Of a user profile."""
+    script_name: Limit
+    script_characters: Limit
+    """Of a lifecycle configuration's content, which is Base64."""
+    lustre_directory: Limit
+    repository_url: Limit
+    repositories: int
+    addresses_per_user: int
+    """That AWS recommends to have, at the most."""
+    addresses_of_home: int
+    """Of a mount target of EFS, one in each subnet."""
+    example_uid: int
+    log_group: str
+    """Where applications and lifecycle scripts of all domains write, in streams that begin with a domain's id."""
+    retired_families: Mapping[str, str]
+    """Families that new users do not get any more, and a type in their place."""
+    unknown_to_cloudformation: tuple[str, ...]
+    """Families that the API has and CloudFormation's schema does not."""
+    families: Mapping[str, tuple[str, ...]]
+    """The sizes of each family, in the order of the API's list."""
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """Types by their `ml.` names."""
+        return tuple(f"ml.{family}.{size}" for family, sizes in self.families.items() for size in sizes)
+
+
+studio_facts = reader(StudioFacts, "studio")

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import load, reader
 from llm_fleet.catalog.limit import Limit
 
 
@@ -57,16 +54,17 @@ class ParallelClusterLimits:
 DEFAULT_VERSION: str = load("parallelcluster")["default_version"]
 CHECKED_LINE: str = load("parallelcluster")["checked_line"]
 """The versions whose schema and rules are those of this catalog: `3.16` stands for 3.16.0 and after."""
+_slurm_by_version = reader(Mapping[str, str], "parallelcluster", "slurm_by_version")
 
 
 def versions() -> tuple[str, ...]:
     """Return the versions whose rules are checked here, oldest first."""
-    return tuple(version for version in _facts()["slurm_by_version"] if line_of(version) == CHECKED_LINE)
+    return tuple(version for version in known_versions() if line_of(version) == CHECKED_LINE)
 
 
 def known_versions() -> tuple[str, ...]:
     """Return all versions that the catalog has heard of, oldest first."""
-    return tuple(_facts()["slurm_by_version"])
+    return tuple(_slurm_by_version())
 
 
 def line_of(version: str) -> str:
@@ -76,99 +74,72 @@ def line_of(version: str) -> str:
 
 def slurm_of(version: str) -> str | None:
     """Return the version of Slurm in `version`; `None` where the catalog does not know."""
-    return _facts()["slurm_by_version"].get(version)
+    return _slurm_by_version().get(version)
+
+
+_oses_by_line = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "oses_by_line")
 
 
 def oses(version: str = DEFAULT_VERSION) -> tuple[str, ...]:
     """Return the operating systems of `version`; those of the checked line for one that is not known."""
-    by_line = _facts()["oses_by_line"]
-    return tuple(by_line.get(line_of(version), by_line[CHECKED_LINE]))
+    by_line = _oses_by_line()
+    return by_line.get(line_of(version), by_line[CHECKED_LINE])
+
+
+_image_sizes = reader(Mapping[str, int], "parallelcluster", "image_size")
 
 
 def image_size_gib(version: str) -> int | None:
     """Return the size of ParallelCluster's own images; `None` where it is not known."""
-    sizes = _facts()["limits"]["image_size"]
-    told = [size for since, size in sizes.items() if version in versions() and _parts(since) <= _parts(version)]
+    sizes = _image_sizes().items()
+    told = [size for since, size in sizes if version in versions() and _parts(since) <= _parts(version)]
     return told[-1] if told else None
+
+
+_old_pythons = reader(Mapping[str, str], "parallelcluster", "old_pythons")
 
 
 def old_python(os: str) -> str | None:
     """Return the version of the operating system's `python3` where the node scripts do not run on it, else `None`."""
-    return _facts()["old_pythons"].get(os)
+    return _old_pythons().get(os)
 
 
-def private_oses() -> tuple[str, ...]:
-    """Return the operating systems that ParallelCluster publishes no image of."""
-    return tuple(_facts()["private_oses"])
+private_oses = reader(tuple[str, ...], "parallelcluster", "private_oses")
+"""The operating systems that ParallelCluster publishes no image of."""
+schedulers = reader(tuple[str, ...], "parallelcluster", "schedulers")
+_gone = reader(Mapping[str, Mapping[str, Gone]], "parallelcluster", "gone")
 
 
-def schedulers() -> tuple[str, ...]:
-    """Return the schedulers."""
-    return tuple(_facts()["schedulers"])
-
-
-@cache
 def gone(what: str) -> Mapping[str, Gone]:
     """Return the words of `oses` or `schedulers` that older versions took."""
-    return MappingProxyType({word: Gone(**facts) for word, facts in _facts()["gone"][what].items()})
+    return _gone()[what]
 
 
-def parallelcluster_regions() -> tuple[str, ...]:
-    """Return the regions in which ParallelCluster is published."""
-    return tuple(_facts()["regions"])
+parallelcluster_regions = reader(tuple[str, ...], "parallelcluster", "regions")
+"""The regions in which ParallelCluster is published."""
+_slurm_denied = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "slurm_denied")
 
 
 def denied_slurm_settings(level: str) -> tuple[str, ...]:
     """Return the settings that ParallelCluster makes itself: of `slurm_conf`, `accounting`, `queue` or
     `compute_resource`."""
-    return tuple(_facts()["slurm_denied"][level])
+    return _slurm_denied()[level]
 
 
-@cache
-def parallelcluster_limits() -> ParallelClusterLimits:
-    """Return the bounds that hold for every cluster."""
-    facts = dict(_facts()["limits"])
-    memory = facts.pop("head_memory")
-    del facts["image_size"]
-    bounds = {name: _limit(facts.pop(name)) for name in tuple(facts) if name in _BOUNDS}
-    return ParallelClusterLimits(
-        **bounds,
-        reserved_names=tuple(facts.pop("reserved_names")),
-        nodes_per_gib=memory["nodes_per_gib"],
-        head_base_gib=memory["base_gib"],
-        head_most_gib=memory["most_gib"],
-        **facts,
-    )
-
-
-_BOUNDS = frozenset({"cluster_name", "part_name", "storage_name", "queues", "compute_resources", "login_pools"})
-
-
-def _facts() -> Mapping[str, Any]:
-    return load("parallelcluster")
-
-
-def _limit(facts: Mapping[str, Any]) -> Limit:
-    return Limit(minimum=facts.get("min"), maximum=facts.get("max"), pattern=facts.get("pattern"))
+parallelcluster_limits = reader(ParallelClusterLimits, "parallelcluster", "limits")
+"""The bounds that hold for every cluster."""
 
 
 def _parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def families_without_placement_group() -> frozenset[str]:
-    """Return the families that EC2 puts into no cluster placement group."""
-    return frozenset(load("parallelcluster")["instances"]["without_placement_group"])
-
-
-def families_without_drivers() -> frozenset[str]:
-    """Return the GPU families that the NVIDIA drivers of ParallelCluster's own images do not know any more."""
-    return frozenset(load("parallelcluster")["instances"]["without_drivers"])
-
-
-def unsupported_oses() -> Mapping[str, tuple[str, ...]]:
-    """Return the operating systems that a family does not run on, by family."""
-    return {family: tuple(oses) for family, oses in load("parallelcluster")["instances"]["unsupported_oses"].items()}
+families_without_placement_group = reader(frozenset[str], "parallelcluster", "instances", "without_placement_group")
+"""The families that EC2 puts into no cluster placement group."""
+families_without_drivers = reader(frozenset[str], "parallelcluster", "instances", "without_drivers")
+"""The GPU families that the NVIDIA drivers of ParallelCluster's own images do not know any more."""
+unsupported_oses = reader(Mapping[str, tuple[str, ...]], "parallelcluster", "instances", "unsupported_oses")
+"""The operating systems that a family does not run on, by family."""
 
 
 class Os(str):

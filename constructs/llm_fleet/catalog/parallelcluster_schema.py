@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, load, reader
 from llm_fleet.catalog.limit import Limit
 
 SECTION, MAP, ANY = "section", "map", "any"
@@ -117,17 +117,17 @@ def _limit(bounds: Sequence[int | None] | None) -> Limit | None:
 class EbsVolumeType:
     """Bounds of one EBS volume type, as ParallelCluster checks them."""
 
-    name: str
+    name: Annotated[str, KEY]
     size: Limit
     """GiB."""
-    iops: Limit | None
+    iops: Limit | None = None
     """`None` where IOPS cannot be asked for."""
-    default_iops: int | None
-    iops_per_gib: int | None
+    default_iops: int | None = None
+    iops_per_gib: int | None = None
     """Most IOPS for each GiB."""
-    throughput: Limit | None
+    throughput: Limit | None = None
     """MiB/s; `None` where it is not checked."""
-    throughput_per_iops: float | None
+    throughput_per_iops: float | None = None
     """Most MiB/s for each IOPS."""
 
 
@@ -146,41 +146,18 @@ DEFAULT_EBS_SIZE_GIB: int = load("parallelcluster")["ebs"]["default_size"]
 DEFAULT_EBS_THROUGHPUT: int = load("parallelcluster")["ebs"]["default_throughput"]
 """MiB/s, of gp3."""
 DEFAULT_LUSTRE_TYPE: str = load("parallelcluster")["fsx"]["default_deployment_type"]
+_ebs_volume_types = reader(Mapping[str, EbsVolumeType], "parallelcluster", "ebs", "types")
 
 
-@cache
 def ebs_volume_type(name: str) -> EbsVolumeType | None:
     """Return the bounds of the volume type `name`; `None` where there is no such type."""
-    facts = load("parallelcluster")["ebs"]
-    size = facts["sizes"].get(name)
-    if size is None:
-        return None
-    return EbsVolumeType(
-        name=name,
-        size=_bounds(size),
-        iops=_bounds_or_none(facts["iops"].get(name)),
-        default_iops=facts["default_iops"].get(name),
-        iops_per_gib=facts["iops_per_gib"].get(name),
-        throughput=_bounds_or_none(facts["throughput"].get(name)),
-        throughput_per_iops=facts["throughput_per_iops"].get(name),
-    )
+    return _ebs_volume_types().get(name)
 
 
 def ebs_volume_types() -> tuple[str, ...]:
     """Return the names of the volume types."""
-    return tuple(load("parallelcluster")["ebs"]["sizes"])
+    return tuple(_ebs_volume_types())
 
 
-@cache
-def mount_dirs() -> MountDirs:
-    """Return the directories that shared storage has to keep out of."""
-    facts = load("parallelcluster")["mount_dirs"]
-    return MountDirs(scratch=facts["scratch"], reserved=tuple(facts["reserved"]))
-
-
-def _bounds(facts: dict[str, Any]) -> Limit:
-    return Limit(minimum=facts["min"], maximum=facts["max"])
-
-
-def _bounds_or_none(facts: dict[str, Any] | None) -> Limit | None:
-    return None if facts is None else _bounds(facts)
+mount_dirs = reader(MountDirs, "parallelcluster", "mount_dirs")
+"""The directories that shared storage has to keep out of."""

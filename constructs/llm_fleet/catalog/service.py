@@ -3,10 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import load, reader
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.neuron import NeuronInstance
 
@@ -33,19 +31,7 @@ class TaskLimits:
     """Linux capabilities that a container may be given, in ECS's words."""
 
 
-def task_limits() -> TaskLimits:
-    """Return ECS's limits."""
-    facts = load("ecs_tasks")
-    return TaskLimits(
-        longest_name=facts["name"]["longest"],
-        provider_prefixes=tuple(facts["name"]["provider_prefixes"]),
-        grace_seconds_max=facts["grace_seconds_max"],
-        stop_margin_seconds=facts["stop_margin_seconds"],
-        log_buffer=facts["log_buffer"],
-        open_files=facts["open_files"],
-        shared_memory_mib=facts["shared_memory_mib"],
-        capabilities=tuple(facts["capabilities"]),
-    )
+task_limits = reader(TaskLimits, "ecs_tasks", "limits")
 
 
 def task_memory_mib(instance: NeuronInstance, *, managed: bool = False) -> int:
@@ -136,27 +122,7 @@ class FrontFacts:
     """By kind of server, the paths below `/v1/` that it answers to whoever asks, key or no key."""
 
 
-@cache
-def front_facts() -> FrontFacts:
-    """Return the facts, read once a process."""
-    facts = dict(load("inference_front"))
-    limits = {
-        name: Limit(**facts.pop(name))
-        for name in ("longest_answer_seconds", "idle_timeout_seconds", "requests_per_five_minutes")
-    }
-    groups = tuple(
-        ManagedRuleGroup(name=group["name"], counted=tuple(group["counted"]))
-        for group in facts.pop("managed_rule_groups")
-    )
-    open_paths = {kind: tuple(paths) for kind, paths in facts.pop("answered_without_key").items()}
-    return FrontFacts(
-        health_check=HealthCheck(**facts.pop("health_check")),
-        managed_rule_groups=groups,
-        answered_without_key=open_paths,
-        jwt_own_claims=tuple(facts.pop("jwt_own_claims")),
-        **limits,
-        **facts,
-    )
+front_facts = reader(FrontFacts, "inference_front")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,35 +188,12 @@ class NeuronHealthFacts:
     """Of each of the two containers."""
 
 
-def namespace() -> str:
-    """Return the CloudWatch namespace of the servers' metrics."""
-    return str(load("inference_sight")["namespace"])
-
-
-@cache
-def collector_facts() -> CollectorFacts:
-    """Return what is known of the collector."""
-    return CollectorFacts(**load("inference_sight")["collector"])
-
-
-@cache
-def scaling_facts() -> ScalingFacts:
-    """Return the figures of scaling."""
-    return ScalingFacts(**load("inference_sight")["scaling"])
-
-
-@cache
-def alarm_facts() -> AlarmFacts:
-    """Return the thresholds of alarms."""
-    return AlarmFacts(**load("inference_sight")["alarms"])
-
-
-@cache
-def neuron_health_facts() -> NeuronHealthFacts:
-    """Return what is known of the Neuron problem detector."""
-    facts: dict[str, Any] = dict(load("inference_sight")["neuron_health"])
-    facts["errors"] = tuple(facts["errors"])
-    return NeuronHealthFacts(**facts)
+namespace = reader(str, "inference_sight", "namespace")
+"""The CloudWatch namespace of the servers' metrics."""
+collector_facts = reader(CollectorFacts, "inference_sight", "collector")
+scaling_facts = reader(ScalingFacts, "inference_sight", "scaling")
+alarm_facts = reader(AlarmFacts, "inference_sight", "alarms")
+neuron_health_facts = reader(NeuronHealthFacts, "inference_sight", "neuron_health")
 
 
 def neuron_health_memory_mib(*, recover: bool = False) -> int:

@@ -3,11 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.limit import frozen
+from llm_fleet.catalog.data_file import load, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +29,7 @@ class SlurmLimitFacts:
     """The highest."""
 
 
-@cache
-def slurm_limit_facts() -> SlurmLimitFacts:
-    """Return the facts, read once a process."""
-    facts = load("slurm_limits")
-    return SlurmLimitFacts(
-        largest=facts["largest"],
-        counted=tuple(facts["counted"]),
-        tres_form=re.compile(facts["tres_pattern"]),
-        enforce=tuple(facts["enforce"]),
-        root_account=facts["root_account"],
-        image_account=facts["image_account"],
-        first_mapped_id=facts["mapped_ids"]["first"],
-        last_mapped_id=facts["mapped_ids"]["last"],
-    )
+slurm_limit_facts = reader(SlurmLimitFacts, "slurm_limits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,22 +73,10 @@ class SlurmDatabaseFacts:
     password_length: int
 
 
-@cache
-def slurm_database_facts() -> SlurmDatabaseFacts:
-    """Return what RDS sells and what ParallelCluster takes."""
-    facts: dict[str, Any] = {name: frozen(value) for name, value in load("slurm_database").items()}
-    engines = {name: EngineFacts(**_frozen(engine)) for name, engine in facts.pop("engines").items()}
-    return SlurmDatabaseFacts(engines=engines, **facts)
-
-
-def _frozen(engine: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: frozen(value) for name, value in engine.items()}
-
-
-@cache
-def sbatch_options() -> frozenset[str]:
-    """Return their long names, without dashes."""
-    return frozenset(load("sbatch_options")["options"])
+slurm_database_facts = reader(SlurmDatabaseFacts, "slurm_database")
+"""What RDS sells and what ParallelCluster takes."""
+sbatch_options = reader(frozenset[str], "sbatch_options", "options")
+"""Their long names, without dashes."""
 
 
 def long_name(name: str) -> str:

@@ -1,12 +1,10 @@
-"""What training on clusters needs: launchers, software environments, and variables of each fabric."""
+"""What training on clusters needs: stages and their settings, launchers, software, and variables of each fabric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import KEY, load, reader
 from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
 
 TORCH = "torch-neuronx"
@@ -17,7 +15,7 @@ _XLA = "libneuronxla"
 class TrainingStack:
     """A named set of packages of a Neuron release."""
 
-    name: str
+    name: Annotated[str, KEY]
     """E.g. `nxd`."""
     title: str
     """What it is, in words."""
@@ -68,24 +66,40 @@ class TrainingStack:
         return above and (self.pytorch_below is None or series < parts(self.pytorch_below))
 
 
-@cache
-def training_stacks() -> Mapping[str, TrainingStack]:
-    """Return every stack by its name."""
-    return MappingProxyType(
-        {name: _stack(name, facts) for name, facts in _training_environments_facts()["stacks"].items()}
-    )
+training_stacks = reader(Mapping[str, TrainingStack], "training_environments", "stacks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UsualStack:
+    stack: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pythons:
+    """The versions of Python that a release and those after it, up to the next entry, are made for."""
+
+    from_release: str
+    versions: tuple[str, ...]
+    usual: str
+    verified: bool
+
+
+_usual_stacks = reader(Mapping[str, _UsualStack], "training_environments", "defaults")
 
 
 def usual_stack(family: str) -> tuple[str, str] | None:
     """Return what an expert takes for the instance `family`: stack and release; `None` for one to train nothing on."""
-    chosen = _training_environments_facts()["defaults"].get(family)
-    return None if chosen is None else (chosen["stack"], chosen["release"])
+    chosen = _usual_stacks().get(family)
+    return None if chosen is None else (chosen.stack, chosen.release)
+
+
+_stack_releases = reader(Mapping[str, str], "training_environments", "stack_releases")
 
 
 def usual_release(stack: str) -> str:
     """Return the release that an expert takes of `stack`."""
-    name: str = _training_environments_facts()["stack_releases"][stack]
-    return name
+    return _stack_releases()[stack]
 
 
 def stacks_for(family: str) -> list[str]:
@@ -93,73 +107,43 @@ def stacks_for(family: str) -> list[str]:
     return [stack.name for stack in training_stacks().values() if family in stack.families]
 
 
+_pythons = reader(tuple[_Pythons, ...], "training_environments", "python")
+
+
 def pythons_of(release: str) -> tuple[str, ...]:
     """Return the versions of Python that the packages of `release` are made for."""
-    return tuple(_python(release)["versions"])
+    return _python(release).versions
 
 
 def usual_python(release: str) -> str:
     """Return the version that an expert takes: the one that the images of the time carried."""
-    usual: str = _python(release)["usual"]
-    return usual
+    return _python(release).usual
 
 
-def vendor_packages() -> frozenset[str]:
-    """Return the names that only Neuron's own index may answer for, as indexes write them."""
-    return frozenset(_training_environments_facts()["vendor_packages"])
+def _python(release: str) -> _Pythons:
+    """Return the entry for `release`: entries begin with a release, the newest first."""
+    return next(entry for entry in _pythons() if parts(entry.from_release) <= parts(release))
 
 
-def neuron_index() -> str:
-    """Return the address of Neuron's package index."""
-    address: str = _training_environments_facts()["index"]
-    return address
+vendor_packages = reader(frozenset[str], "training_environments", "vendor_packages")
+"""The names that only Neuron's own index may answer for, as indexes write them."""
+neuron_index = reader(str, "training_environments", "index")
+"""The address of Neuron's package index."""
 
 
 def glibc_shortfall(os: str, pytorch: str) -> tuple[str, str] | None:
     """Return the glibc that `os` has and the newer one that wheels of `pytorch` ask for; `None` where it is enough."""
-    facts = _training_environments_facts()["glibc"]
+    facts = load("training_environments")["glibc"]
     has = facts["systems"].get(os)
     if has is None or parts(pytorch)[:2] < parts(facts["pytorch_from"]) or parts(has) >= parts(facts["needs"]):
         return None
     return has, facts["needs"]
 
 
-def usual_cache_days() -> int:
-    """Return for how many days a compiled graph is kept unused."""
-    days: int = _training_environments_facts()["compile_cache_days"]
-    return days
-
-
-def usual_folder() -> str:
-    """Return the name of the runtime's folder on shared storage."""
-    name: str = _training_environments_facts()["folder"]
-    return name
-
-
-def _training_environments_facts() -> dict[str, Any]:
-    return load("training_environments")
-
-
-def _python(release: str) -> dict[str, Any]:
-    """Return the entry for `release`: entries begin with a release, the newest first."""
-    return next(entry for entry in _training_environments_facts()["python"] if parts(entry["from"]) <= parts(release))
-
-
-def _stack(name: str, facts: dict[str, Any]) -> TrainingStack:
-    return TrainingStack(
-        name=name,
-        title=facts["title"],
-        families=tuple(facts["families"]),
-        first=facts["first"],
-        last=facts["last"],
-        why_last=facts["why_last"],
-        packages=tuple(facts["packages"]),
-        beside=MappingProxyType(facts["beside"]),
-        pytorch_from=facts.get("pytorch_from"),
-        pytorch_below=facts.get("pytorch_below"),
-    )
-
-
+usual_cache_days = reader(int, "training_environments", "compile_cache_days")
+"""For how many days a compiled graph is kept unused."""
+usual_folder = reader(str, "training_environments", "folder")
+"""The name of the runtime's folder on shared storage."""
 _PROCESSES = "{processes}"
 
 
@@ -179,7 +163,7 @@ class FabricVariable:
 class TrainingFabric:
     """What processes of a job on one kind of nodes talk over."""
 
-    name: str
+    name: Annotated[str, KEY]
     """E.g. `neuron-efa`."""
     accelerator: str | None
     efa: bool
@@ -194,20 +178,7 @@ class TrainingFabric:
         }
 
 
-@cache
-def training_fabrics() -> Mapping[str, TrainingFabric]:
-    """Return every fabric by its name."""
-    return MappingProxyType(
-        {
-            name: TrainingFabric(
-                name=name,
-                accelerator=facts["accelerator"],
-                efa=facts["efa"],
-                variables=tuple(FabricVariable(**variable) for variable in facts["variables"]),
-            )
-            for name, facts in load("training_fabrics").items()
-        }
-    )
+training_fabrics = reader(Mapping[str, TrainingFabric], "training_fabrics")
 
 
 def fabric_for(accelerator: str | None, *, efa: bool) -> TrainingFabric:
@@ -236,55 +207,56 @@ class BackendFacts:
     """Whether the processes that share a layer must be of one node."""
 
 
-@cache
-def backends() -> Mapping[str, BackendFacts]:
-    """Return the backends by their words."""
-    return {name: _training_backends_facts(**each) for name, each in load("training_backends")["backends"].items()}
+backends = reader(Mapping[str, BackendFacts], "training_backends", "backends")
+_default_backends = reader(Mapping[str, str], "training_backends", "default_backend")
 
 
 def default_backend(accelerator: str) -> str:
     """Return the backend for `neuron`, `gpu` or `none`."""
-    return load("training_backends")["default_backend"][accelerator]
+    return _default_backends()[accelerator]
 
 
-def default_sequence_length() -> int:
-    """Return the tokens of a sequence where the model can have as many."""
-    return load("training_backends")["defaults"]["sequence_length"]
+default_sequence_length = reader(int, "training_backends", "defaults", "sequence_length")
+"""The tokens of a sequence where the model can have as many."""
+default_global_batch = reader(int, "training_backends", "defaults", "global_batch")
+"""The sequences of a step, which are rounded to what the degrees divide."""
+default_warmup_steps = reader(int, "training_backends", "defaults", "warmup_steps")
+"""The steps until the learning rate is at its highest, where a run has enough of them."""
+default_seed = reader(int, "training_backends", "defaults", "seed")
+"""What chance begins with."""
+most_nodes = reader(int, "training_backends", "most_nodes")
+"""Above how many nodes of a partition somebody has slipped."""
+most_processes = reader(int, "training_backends", "most_processes")
+"""Above how many processes of a node somebody has slipped."""
 
 
-def default_global_batch() -> int:
-    """Return the sequences of a step, which are rounded to what the degrees divide."""
-    return load("training_backends")["defaults"]["global_batch"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetting:
+    """One setting of a batch file."""
+
+    text: str
+    """What it is where nobody sets it, as bash reads it."""
+    default: str | None
+    """The same as the job gets it; `None` when only bash on the node knows, e.g. a folder that nodes tell."""
+    comment: str
+    """What it is."""
 
 
-def default_warmup_steps() -> int:
-    """Return the steps until the learning rate is at its highest, where a run has enough of them."""
-    return load("training_backends")["defaults"]["warmup_steps"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStage:
+    """One batch file of `lifecycle_scripts/jobs`; or `run.sh`, which all share."""
+
+    file: str
+    """Its name."""
+    summary: str
+    """What it does, in a sentence."""
+    nodes: int
+    """How many nodes it asks for where nobody says; 0 for `run.sh`."""
+    settings: Mapping[str, JobSetting]
+    """What it lets its user set, in the order of the file."""
 
 
-def default_seed() -> int:
-    """Return what chance begins with."""
-    return load("training_backends")["defaults"]["seed"]
-
-
-def most_nodes() -> int:
-    """Return above how many nodes of a partition somebody has slipped."""
-    return load("training_backends")["most_nodes"]
-
-
-def most_processes() -> int:
-    """Return above how many processes of a node somebody has slipped."""
-    return load("training_backends")["most_processes"]
-
-
-def _training_backends_facts(
-    *, accelerators: list[str], families: list[str] | None, degrees: list[str], **rest: bool
-) -> BackendFacts:
-    return BackendFacts(
-        accelerators=tuple(accelerators),
-        families=None if families is None else tuple(families),
-        degrees=tuple(degrees),
-        sequence_parallel=rest["sequence_parallel"],
-        keeps_scores=rest["keeps_scores"],
-        tensor_parallel_within_node=rest["tensor_parallel_within_node"],
-    )
+job_stages = reader(Mapping[str, JobStage], "job_settings", "stages")
+"""The stages by name, in the order in which they are run."""
+shared_settings = reader(JobStage, "job_settings", "run")
+"""What all stages share: the settings of `run.sh`."""

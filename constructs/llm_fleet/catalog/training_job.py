@@ -1,14 +1,14 @@
-"""Training jobs of SageMaker: limits of CreateTrainingJob, instance types, images, SMP, and the machine."""
+"""Training jobs of SageMaker: limits of CreateTrainingJob, instance types, images, SMP, the machine and the watch."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.ec2_instances import ec2_instance
+from llm_fleet.catalog.data_file import KEY, load, reader
+from llm_fleet.catalog.ec2_instances import Architecture, ec2_instance
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import image_account, image_regions
 from llm_fleet.catalog.network import regions
@@ -18,7 +18,7 @@ from llm_fleet.catalog.network import regions
 class Launcher:
     """How a container starts the processes of a training script."""
 
-    name: str
+    name: Annotated[str, KEY]
     """As the fleet file writes it, e.g. `torchrun`."""
     title: str
     hyperparameters: Mapping[str, Any]
@@ -38,15 +38,16 @@ class Ended:
     """What to do instead, as a remedy."""
 
 
-@cache
+_limits = reader(Mapping[str, Limit], "training_job_limits", "limits")
+
+
 def training_job_limit(field: str) -> Limit:
     """Return the limits of `field`, by its path in the request, e.g. `TrainingJobName`.
 
     `[]` stands for a member of a list, `{}` for a value of a map and `{key}` for its key. A field that has no limit, or
     is misspelt, is a `KeyError`.
     """
-    facts = load("training_job_limits")["limits"][field]
-    return Limit(minimum=facts.get("min"), maximum=facts.get("max"), pattern=facts.get("pattern"))
+    return _limits()[field]
 
 
 def training_job_fact(name: str) -> Any:
@@ -62,25 +63,16 @@ def name_limit() -> Limit:
     return Limit(minimum=whole.minimum, maximum=whole.maximum - training_job_fact("job_suffix"), pattern=whole.pattern)
 
 
-@cache
-def launchers() -> Mapping[str, Launcher]:
-    """Return every launcher by name."""
-    facts: dict[str, dict[str, Any]] = load("training_job")["launchers"]
-    return MappingProxyType({name: Launcher(name=name, **each) for name, each in facts.items()})
-
-
-@cache
-def ended_hyperparameters() -> Mapping[str, Ended]:
-    """Return what hyperparameters switched on that has ended, by their names."""
-    facts: dict[str, dict[str, str]] = load("training_job")["ended_hyperparameters"]
-    return MappingProxyType({name: Ended(**each) for name, each in facts.items()})
+launchers = reader(Mapping[str, Launcher], "training_job", "launchers")
+ended_hyperparameters = reader(Mapping[str, Ended], "training_job", "ended_hyperparameters")
+"""What hyperparameters switched on that has ended, by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmpImage:
     """One published image."""
 
-    pytorch: str
+    pytorch: Annotated[str, KEY]
     """Version of PyTorch in it, e.g. `2.5.1`; images are known by it."""
     tag: str
     library: str
@@ -104,11 +96,16 @@ class SmpImage:
         return address.format(region=region, tag=self.tag) if self.enroot else None
 
 
-@cache
-def smp_images() -> Mapping[str, SmpImage]:
-    """Return every image by its version of PyTorch, newest first."""
-    versions: dict[str, dict[str, Any]] = load("smp_images")["versions"]
-    return MappingProxyType({name: SmpImage(pytorch=name, **facts) for name, facts in versions.items()})
+smp_images = reader(Mapping[str, SmpImage], "smp_images", "versions")
+"""Every image by its version of PyTorch, newest first."""
+smp_regions = reader(tuple[str, ...], "smp_images", "regions")
+"""The regions whose registries have the images."""
+documented_families = reader(tuple[str, ...], "smp_images", "families", "documented")
+"""The instance families that AWS's documents name for SMP v2, e.g. `p4d`."""
+derived_families = reader(tuple[str, ...], "smp_images", "families", "derived")
+"""The families whose GPUs the images have kernels for. assumption: smp-v2-on-derived-families"""
+smddp_instances = reader(tuple[str, ...], "smp_images", "smddp_instances")
+"""The instance types, without `ml.`, on which the library SMDDP runs its collectives."""
 
 
 def smp_versions() -> tuple[str, ...]:
@@ -116,32 +113,12 @@ def smp_versions() -> tuple[str, ...]:
     return tuple(smp_images())
 
 
-def smp_regions() -> tuple[str, ...]:
-    """Return the regions whose registries have the images."""
-    return tuple(load("smp_images")["regions"])
-
-
-def documented_families() -> tuple[str, ...]:
-    """Return the instance families that AWS's documents name for SMP v2, e.g. `p4d`."""
-    return tuple(load("smp_images")["families"]["documented"])
-
-
-def derived_families() -> tuple[str, ...]:
-    """Return the families whose GPUs the images have kernels for. assumption: smp-v2-on-derived-families"""
-    return tuple(load("smp_images")["families"]["derived"])
-
-
-def smddp_instances() -> tuple[str, ...]:
-    """Return the instance types, without `ml.`, on which the library SMDDP runs its collectives."""
-    return tuple(load("smp_images")["smddp_instances"])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingInstance:
     """One instance type, under its `ml.` name."""
 
     name: str
-    architecture: Literal["x86_64", "arm64"]
+    architecture: Architecture
     accelerator: Literal["gpu", "neuron"] | None
     accelerators: int
     """GPUs or Neuron devices."""
@@ -204,7 +181,7 @@ class TrainingImageVersion:
     """Version of PyTorch in it."""
     tags: Mapping[str, str]
     """By processor: `gpu`, `cpu` or `neuron`."""
-    until: str | None
+    until: str | None = None
     """The ISO date until which AWS patches it; `None` where the lists name none."""
 
 
@@ -212,7 +189,7 @@ class TrainingImageVersion:
 class TrainingImageFamily:
     """One line of AWS's Deep Learning Containers for training."""
 
-    name: str
+    name: Annotated[str, KEY]
     """As the fleet file writes it, e.g. `pytorch`."""
     title: str
     maker: str
@@ -253,42 +230,17 @@ class EndedImage:
     """What to do instead, as a remedy."""
 
 
-@cache
-def training_image_families() -> Mapping[str, TrainingImageFamily]:
-    """Return the lines of images by name."""
-    families: dict[str, dict[str, Any]] = load("training_job_images")["families"]
-    return MappingProxyType({name: _family(name, facts) for name, facts in families.items()})
-
-
-@cache
-def ended_images() -> tuple[EndedImage, ...]:
-    """Return what ended images are known by."""
-    return tuple(
-        EndedImage(pattern=re.compile(each["pattern"]), what=each["what"], successor=each["successor"])
-        for each in load("training_job_images")["ended"]
-    )
-
-
-def _family(name: str, facts: dict[str, Any]) -> TrainingImageFamily:
-    only, instances = facts["regions"], facts["instances"]
-    return TrainingImageFamily(
-        name=name,
-        title=facts["title"],
-        maker=facts["maker"],
-        default=facts["default"],
-        accounts=facts["accounts"],
-        only_regions=None if only is None else tuple(only),
-        instances=None if instances is None else tuple(instances),
-        versions=MappingProxyType({each: TrainingImageVersion(**row) for each, row in facts["versions"].items()}),
-        retired=tuple(facts["retired"]),
-    )
+training_image_families = reader(Mapping[str, TrainingImageFamily], "training_job_images", "families")
+"""The lines of images by name."""
+ended_images = reader(tuple[EndedImage, ...], "training_job_images", "ended")
+"""What ended images are known by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmpKey:
     """One key of `smp_config.json`."""
 
-    name: str
+    name: Annotated[str, KEY]
     type: Literal["integer", "boolean"]
     default: int | bool | None
     """What the library takes where the key is left out; `None` where the guide names none."""
@@ -303,18 +255,115 @@ class SmpKey:
         return Limit(minimum=self.minimum, maximum=world_size if self.up_to_world_size else None)
 
 
-@cache
-def smp_keys() -> Mapping[str, SmpKey]:
-    """Return every key of the library's configuration by name, in its reference's order."""
-    return MappingProxyType({name: SmpKey(name=name, **facts) for name, facts in load("smp_v2")["keys"].items()})
-
-
-@cache
-def smp_aliases() -> Mapping[str, str]:
-    """Return today's names of keys by those of the library's announcement."""
-    return MappingProxyType(dict(load("smp_v2")["aliases"]))
+smp_keys = reader(Mapping[str, SmpKey], "smp_v2", "keys")
+"""Every key of the library's configuration by name, in its reference's order."""
+smp_aliases = reader(Mapping[str, str], "smp_v2", "aliases")
+"""Today's names of keys by those of the library's announcement."""
 
 
 def job_machine_fact(name: str) -> Any:
     """Return a single fact by its name, e.g. `history_events`."""
     return load("job_machine")[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchLimits:
+    """Bounds of what a watch may be told."""
+
+    role_policies: int
+    """Managed policies that a role may have."""
+    environment_bytes: int
+    """Of all variables of a function."""
+    pattern_characters: int
+    """Of an event pattern."""
+    alarm_window_minutes: int
+    """How far back one alarm looks at most."""
+    restarts: int
+    """Of one job; ours."""
+    back_off_seconds: int
+    """Ours: who waits for longer than a day wants a schedule."""
+    prefix_characters: int
+    """Ours: a shorter prefix of job names catches what nobody meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartFacts:
+    """How a failed job is started again."""
+
+    maximum: int
+    back_off_seconds: int
+    longest_back_off_seconds: int
+    at_max_runtime: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossSpikeFacts:
+    """When a loss has spiked."""
+
+    factor: float
+    minutes: int
+    window_minutes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallFacts:
+    """When a job stands still."""
+
+    minutes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputDropFacts:
+    """When a job has become slow."""
+
+    below_fraction: float
+    minutes: int
+    window_minutes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchQueueFacts:
+    """How the queue and the function behind it work together."""
+
+    timeout_seconds: int
+    visibility_per_timeout: int
+    """How many times the function's timeout a message stays hidden."""
+    receives: int
+    """How often a message is tried before it is put aside."""
+    retention_days: int
+    concurrency: int
+    """How many runs there are at most for the queue."""
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingWatchFacts:
+    """Everything that is known of a watch."""
+
+    limits: WatchLimits
+    restart: RestartFacts
+    loss_spike: LossSpikeFacts
+    stall: StallFacts
+    throughput_drop: ThroughputDropFacts
+    queue: WatchQueueFacts
+    layouts: tuple[str, ...]
+    """Ways of writing checkpoints that the function knows by name."""
+    tag: str
+    """Tag whose value is the name of the watch that looks after a job."""
+    alarm_prefix: str
+    """What names of the alarms of all watches begin with; the watch's name and a slash follow."""
+    grace_minutes: int
+    """How long a job trains before a condition is believed."""
+    onset_margin_seconds: int
+    """How much older than the trouble a checkpoint must be to be trusted."""
+    metric_period_seconds: int
+    """Of what length the data points of its alarms are."""
+    sweep_minutes: int
+    """How often it looks for what no event told."""
+    decision_seconds: int
+    """How long a decision may take, beside the wait before a restart: two full redeliveries of a message."""
+    old_message_minutes: int
+    """How old a message gets before somebody is called."""
+
+
+training_watch_facts = reader(TrainingWatchFacts, "training_watch")

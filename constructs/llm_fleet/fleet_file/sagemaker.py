@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.fleet_file.service import MADE_BY_THE_FLEET
 from llm_fleet.spec.endpoint import S3_SCHEME, TARBALL_ENDING, EndpointModel, EndpointSpec
 from llm_fleet.spec.notebook import NotebookSpec

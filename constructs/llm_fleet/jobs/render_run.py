@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from llm_fleet.catalog.job_settings import job_stages, shared_settings
+from llm_fleet.catalog.training_environments import job_stages, shared_settings
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.jobs.check_jobs import served
 from llm_fleet.fleet_file.jobs.job import JobConfig

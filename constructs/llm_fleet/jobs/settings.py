@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from llm_fleet.catalog.job_settings import job_stages
-from llm_fleet.catalog.training_environments import backends
+from llm_fleet.catalog.training_environments import backends, job_stages
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem

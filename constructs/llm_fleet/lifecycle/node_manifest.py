@@ -6,8 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.instances import Instance, facts_of
-from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
+from llm_fleet.catalog.fsx import lustre_efa, lustre_efa_interfaces
+from llm_fleet.catalog.hyperpod import Instance, facts_of
 from llm_fleet.catalog.neuron import (
     NeuronPackage,
     alternative_packages,

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from llm_fleet.catalog.fsx import lustre_need_facts
 from llm_fleet.catalog.limit import Steps
-from llm_fleet.catalog.lustre import lustre_need_facts
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.spec.lustre import LustreSpec
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
 from llm_fleet.fleet_file.check_sagemaker import zones_of_studio

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_layout import compute_slot

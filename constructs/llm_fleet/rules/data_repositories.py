@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from llm_fleet.catalog.lustre import lustre_limits
+from llm_fleet.catalog.fsx import lustre_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import words
 from llm_fleet.rules.problem import Problem

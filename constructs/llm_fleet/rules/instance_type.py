@@ -2,8 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.hyperpod import hyperpod_facts
-from llm_fleet.catalog.instances import facts_of, instances
+from llm_fleet.catalog.hyperpod import facts_of, hyperpod_facts, instances
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -1,6 +1,6 @@
 """What the FSx for Lustre API refuses, reported before anything is deployed."""
 
-from llm_fleet.catalog.lustre import LustreVariant, lustre_limits, lustre_variants
+from llm_fleet.catalog.fsx import LustreVariant, lustre_limits, lustre_variants
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.file_systems import (

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from llm_fleet.catalog.instances import facts_of
-from llm_fleet.catalog.lustre import LustreVariant, lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.catalog.fsx import LustreVariant, lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.lustre import LustreDeploymentType, LustreSpec

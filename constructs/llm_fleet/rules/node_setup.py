@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
 from llm_fleet.rules.buckets import check_key_prefix
 from llm_fleet.rules.codes import Code

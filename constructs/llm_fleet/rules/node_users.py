@@ -203,7 +203,7 @@ def _id_fault(number: int) -> str | None:
         return f"ids below {facts.first_id} are of the system and of the image's own user"
     if number > facts.last_id:
         return "file systems know no such id"
-    return next((why for first, last, why in facts.taken_ids if first <= number <= last), None)
+    return next((taken.why for taken in facts.taken_ids if taken.first <= number <= taken.last), None)
 
 
 def _account(account: str | None) -> Iterator[Problem]:

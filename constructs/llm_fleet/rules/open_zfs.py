@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import (
     check_backups,

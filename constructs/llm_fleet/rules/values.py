@@ -222,7 +222,7 @@ def cron_fault(expression: str) -> str | None:
     if not (expression.startswith("cron(") and expression.endswith(")")):
         return "is not inside cron(…)"
     fields = expression.removeprefix("cron(").removesuffix(")").split()
-    known = hyperpod_facts().cron
+    known = tuple(hyperpod_facts().cron.values())
     if len(fields) != len(known):
         missing = " (the sixth is the year)" if len(fields) == len(known) - 1 else ""
         return f"has {len(fields)} fields, and AWS's cron has {len(known)}{missing}"

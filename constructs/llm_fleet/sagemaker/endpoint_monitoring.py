@@ -12,8 +12,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.catalog.endpoint import endpoint_settings
-from llm_fleet.catalog.endpoint_operations import endpoint_alarm_facts, time_to_live_facts
+from llm_fleet.catalog.endpoint import endpoint_alarm_facts, endpoint_settings, time_to_live_facts
 from llm_fleet.iam.statements import Permission
 from llm_fleet.notifications.metric_alarms import (
     AlarmPlan,

@@ -16,8 +16,7 @@ from constructs import Construct
 
 import llm_fleet.functions
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.endpoint import endpoint_settings
-from llm_fleet.catalog.endpoint_operations import budget_facts, endpoint_scaling_facts, time_to_live_facts
+from llm_fleet.catalog.endpoint import budget_facts, endpoint_scaling_facts, endpoint_settings, time_to_live_facts
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 from llm_fleet.lifecycle.script_folder import read_folder
 from llm_fleet.notifications.cost_budget import CostBudget

@@ -12,7 +12,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.catalog.endpoint_operations import capture_facts
+from llm_fleet.catalog.endpoint import capture_facts
 from llm_fleet.iam.resource_permissions import (
     grant_volumes,
     look_up_network,

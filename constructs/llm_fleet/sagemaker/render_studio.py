@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.lifecycle.script_folder import default_folder, packed
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import raise_problems

@@ -12,7 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.network.network import Network
 from llm_fleet.rules.fields import Form, check_form, check_is_spec
 from llm_fleet.rules.problem import raise_problems

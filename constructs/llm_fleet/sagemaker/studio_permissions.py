@@ -19,7 +19,7 @@ from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint import deep_learning_accounts
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.network.security_group import rule_description
 from llm_fleet.rules.codes import Code

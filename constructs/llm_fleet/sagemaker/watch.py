@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.iam.statements import Place, reasons_of, statement_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.rules.fields import Form, check_forms, check_is_spec

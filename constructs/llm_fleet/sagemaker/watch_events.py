@@ -11,7 +11,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from constructs import Construct, IValidation
 
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.watch_followed import check_followed_something, check_pattern_size, check_settings_size
 from llm_fleet.sagemaker.watch_function import WatchQueue

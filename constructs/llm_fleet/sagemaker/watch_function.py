@@ -13,7 +13,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 from llm_fleet.spec.spec import in_request
 from llm_fleet.spec.watch import CheckpointLayout, JobWatch, RestartPolicy, WatchConditions, WatchSpec

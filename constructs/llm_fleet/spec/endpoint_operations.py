@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from llm_fleet.catalog.endpoint_operations import (
+from llm_fleet.catalog.endpoint import (
     budget_facts,
     endpoint_alarm_facts,
     endpoint_scaling_facts,

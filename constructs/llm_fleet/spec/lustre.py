@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from llm_fleet.catalog.lustre import LustreVariant, lustre_limits, lustre_variant
+from llm_fleet.catalog.fsx import LustreVariant, lustre_limits, lustre_variant
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.open_zfs import Backups
 from llm_fleet.spec.references import SECURITY_GROUP, Bucket, Key, LogGroup, OwnSecurityGroup

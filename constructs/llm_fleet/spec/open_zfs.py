@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.spec.references import SECURITY_GROUP, Key, OwnSecurityGroup
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec

@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import notebook_facts, studio_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec.notebook import IdleMinutes
 from llm_fleet.spec.spec import Spec, Within

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.values import nearest

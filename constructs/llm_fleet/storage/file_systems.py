@@ -8,8 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.lustre import lustre_limits
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
 from llm_fleet.network.network import Network
 from llm_fleet.network.security_group import (
     ALL_TRAFFIC,

@@ -6,7 +6,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.network.network import Network
 from llm_fleet.references import hold, security_group_of
 from llm_fleet.rules.addresses import AddressClaim

@@ -10,7 +10,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.catalog.lustre import lustre_limits
+from llm_fleet.catalog.fsx import lustre_limits
 from llm_fleet.references import log_group_of
 from llm_fleet.rules.file_systems import MADE_UP, check_log_group_name
 from llm_fleet.rules.problem import Problem

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import facts_of
 from local.drill.bundle import fetch
 from local.drill.cluster_view import FileSystem
 from local.drill.embedded_aws import EmbeddedAws

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from llm_fleet.catalog.instances import Instance
+from llm_fleet.catalog.hyperpod import Instance
 from local.drill.nodes.node import Node
 
 _CORES_AND_MEMORY = {"trn1": (2, 32), "trn1n": (2, 32), "trn2": (8, 96)}

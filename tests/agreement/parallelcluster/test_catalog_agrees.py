@@ -5,7 +5,7 @@ import re
 import pytest
 
 from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
-from llm_fleet.catalog.lustre import lustre_variant, lustre_variants
+from llm_fleet.catalog.fsx import lustre_variant, lustre_variants
 from llm_fleet.catalog.parallelcluster import (
     CHECKED_LINE,
     DEFAULT_VERSION,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.catalog.job_settings import job_stages
+from llm_fleet.catalog.training_environments import job_stages
 from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.main import main
 from llm_fleet.cli.nodes import slurm_view

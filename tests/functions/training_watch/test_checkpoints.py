@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.functions.training_watch.checkpoints import StoredFile, choose, split_uri
-from llm_fleet.functions.training_watch.copying import CheckpointCopy, CheckpointGone
-from llm_fleet.functions.training_watch.layouts import Layout
-from llm_fleet.functions.training_watch.successor_name import base_of, successor_name
+from llm_fleet.functions.training_watch.checkpoints import (
+    CheckpointCopy,
+    CheckpointGone,
+    Layout,
+    StoredFile,
+    base_of,
+    choose,
+    split_uri,
+    successor_name,
+)
 from tests.functions.training_watch.memory_aws import BUCKET, MemoryS3
 
 HUGGING_FACE = Layout.of("hugging-face")

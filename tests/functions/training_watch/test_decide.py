@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.functions.training_watch.checkpoints import Checkpoint
-from llm_fleet.functions.training_watch.decide import Divergence, Sickness, decide, judge
-from llm_fleet.functions.training_watch.failures import cause_of
-from llm_fleet.functions.training_watch.job_facts import JobFacts
+from llm_fleet.functions.training_watch.decide import Divergence, JobFacts, Sickness, cause_of, decide, judge
 from llm_fleet.functions.training_watch.settings import JobSettings
 from tests.functions.training_watch.memory_aws import moment
 

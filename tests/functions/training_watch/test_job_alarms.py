@@ -11,10 +11,10 @@ from llm_fleet.functions.training_watch.job_alarms import (
     KINDS,
     JobAlarms,
     job_of_alarm,
+    onset_of,
     unmeasured,
     wanted_alarms,
 )
-from llm_fleet.functions.training_watch.onset import onset_of
 from llm_fleet.functions.training_watch.settings import JobSettings
 from tests.functions.training_watch.memory_aws import MemoryCloudWatch, moment
 

@@ -6,7 +6,7 @@ import botocore.session
 import pytest
 from botocore.validate import validate_parameters
 
-from llm_fleet.functions.training_watch.job_facts import JobFacts
+from llm_fleet.functions.training_watch.decide import JobFacts
 from llm_fleet.functions.training_watch.restart import CARRIED, NameTaken, create, restart_request
 from tests.functions.training_watch.memory_aws import MemorySageMaker
 

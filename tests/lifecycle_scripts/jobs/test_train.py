@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.catalog.job_settings import job_stages, shared_settings
+from llm_fleet.catalog.training_environments import job_stages, shared_settings
 from tests.lifecycle_scripts.jobs.desk import Desk, understood
 
 FAILURE = "logs/failure-41.json"

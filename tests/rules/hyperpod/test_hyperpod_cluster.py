@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.instances import InstanceType
+from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_group
 from llm_fleet.rules.terms import DeepHealthCheck, NodeProvisioningMode, PatchingStrategy, SlurmConfigStrategy

@@ -1,6 +1,6 @@
 import pytest
 
-from llm_fleet.catalog.instances import InstanceType
+from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod.instance_group import check_lifecycle_source

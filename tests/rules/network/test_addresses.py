@@ -6,7 +6,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
-from llm_fleet.catalog.instances import InstanceType
+from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.catalog.network import address_facts, endpoint_names, node_endpoints
 from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code

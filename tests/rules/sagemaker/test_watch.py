@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.functions.training_watch.successor_name import successor_name
+from llm_fleet.catalog.training_job import training_watch_facts
+from llm_fleet.functions.training_watch.checkpoints import successor_name
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.watch import check_prefix, check_prefixes, check_watch

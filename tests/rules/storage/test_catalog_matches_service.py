@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from llm_fleet.catalog.lustre import lustre_limits, lustre_variants
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import lustre_limits, lustre_variants, open_zfs_limits
 from llm_fleet.spec.lustre import LustreDeploymentType, LustreStorageType
 
 

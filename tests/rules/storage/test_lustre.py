@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm_fleet import LustreBackups, LustreDeploymentType, LustreSpec, LustreStorageType, LustreThroughput
-from llm_fleet.catalog.lustre import lustre_variants
+from llm_fleet.catalog.fsx import lustre_variants
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.problem import Problem

@@ -23,8 +23,8 @@ from llm_fleet import (
     ParallelClusterSpec,
     Queue,
 )
-from llm_fleet.catalog.instances import InstanceType, instances
-from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.catalog.fsx import lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.catalog.hyperpod import InstanceType, instances
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import oses
 from llm_fleet.rules.lustre import check_lustre

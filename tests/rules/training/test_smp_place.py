@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.training_job import (
     derived_families,
     documented_families,

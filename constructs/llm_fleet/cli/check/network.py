@@ -6,8 +6,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.lustre import lustre_limits
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, own_ids
 from llm_fleet.fleet_file.check_network import address_plan, endpoint_features

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from llm_fleet.catalog.lustre import lustre_limits
-from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.network import security_group
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, header_of, own_ids

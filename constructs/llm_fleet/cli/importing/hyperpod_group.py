@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.cli.importing.translation import Notes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem

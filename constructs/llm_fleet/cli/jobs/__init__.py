@@ -135,7 +135,7 @@ def _print_line(line: str) -> None:
 
 def _check_stage(name: str) -> None:
     """Raise `FleetError` (LF884) when there is no stage of this name."""
-    from llm_fleet.catalog.job_settings import job_stages
+    from llm_fleet.catalog.training_environments import job_stages
     from llm_fleet.cli.verb import refuse
     from llm_fleet.rules.values import did_you_mean
 
@@ -199,7 +199,7 @@ def list_(arguments: argparse.Namespace) -> int:
 
 def render(arguments: argparse.Namespace) -> int:
     """Write batch files."""
-    from llm_fleet.catalog.job_settings import shared_settings
+    from llm_fleet.catalog.training_environments import shared_settings
     from llm_fleet.cli.write_files import write_folder
 
     settings = told_settings(arguments.set)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.job_settings import JobSetting, job_stages, shared_settings
+from llm_fleet.catalog.training_environments import JobSetting, job_stages, shared_settings
 from llm_fleet.cli.aws.session import CutOff, Done, Session
 from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.node_setup import NodeSetupModel

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.lustre import lustre_need_facts
+from llm_fleet.catalog.fsx import lustre_need_facts
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.stack_templates import StackTemplate
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text

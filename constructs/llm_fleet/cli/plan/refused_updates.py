@@ -6,7 +6,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from llm_fleet.catalog.aws_api import create_only
-from llm_fleet.catalog.lustre import lustre_variant
+from llm_fleet.catalog.fsx import lustre_variant
 from llm_fleet.cli.plan.stack_templates import StackTemplate, value_at
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, names_in
 

@@ -8,8 +8,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from .observer import Observer
-from .settings import Settings
+from .observer import Observer, Settings
 
 logging.getLogger().setLevel(logging.INFO)
 _STATE = "SageMaker HyperPod Cluster State Change"

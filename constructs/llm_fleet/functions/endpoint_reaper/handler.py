@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import boto3
 
-from .reaper import Reaper
-from .settings import Settings
+from .reaper import Reaper, Settings
 
 
 class Context(Protocol):

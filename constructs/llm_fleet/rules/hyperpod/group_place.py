@@ -4,8 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from llm_fleet.catalog.hyperpod import cluster_limit, group_limit
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import cluster_limit, facts_of, group_limit
 from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem

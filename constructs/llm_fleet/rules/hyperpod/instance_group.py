@@ -7,8 +7,7 @@ out in silence, such a setting would look as if it were in force.
 from collections import Counter
 from collections.abc import Iterator
 
-from llm_fleet.catalog.hyperpod import group_limit
-from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.hyperpod import facts_of, group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
 from llm_fleet.rules.problem import PathPart, Problem

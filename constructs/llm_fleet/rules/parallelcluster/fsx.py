@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm_fleet.catalog.lustre import LustreVariant, lustre_variant
+from llm_fleet.catalog.fsx import LustreVariant, lustre_variant
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.catalog.parallelcluster_schema import DEFAULT_LUSTRE_TYPE
 from llm_fleet.rules.codes import Code

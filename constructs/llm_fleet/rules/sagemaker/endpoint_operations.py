@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.catalog.endpoint_operations import (
+from llm_fleet.catalog.endpoint import (
     budget_facts,
     capture_facts,
     endpoint_scaling_facts,

@@ -3,7 +3,7 @@
 import math
 import re
 
-from llm_fleet.catalog.endpoint_operations import rollout_facts
+from llm_fleet.catalog.endpoint import rollout_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields

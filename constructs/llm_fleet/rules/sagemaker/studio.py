@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem

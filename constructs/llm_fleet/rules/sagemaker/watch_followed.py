@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined

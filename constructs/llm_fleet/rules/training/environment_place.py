@@ -7,7 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
-from llm_fleet.catalog.instances import Instance, facts_of
+from llm_fleet.catalog.hyperpod import Instance, facts_of
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.catalog.training_environments import usual_folder

@@ -9,7 +9,7 @@ from posixpath import dirname, join
 from typing import Literal
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, gpu_memory_mib
-from llm_fleet.catalog.instances import Instance, instances
+from llm_fleet.catalog.hyperpod import Instance, instances
 from llm_fleet.catalog.model_shapes import training_memory
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.training_environments import (

@@ -1,13 +1,11 @@
-"""FSx for Lustre: deployment types, steps of capacity and throughput, what goes with what, and what training needs."""
+"""FSx for Lustre and OpenZFS: what is sold, in which steps, what goes with what, and what training needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.instances import Instance
-from llm_fleet.catalog.limit import Steps, frozen
+from llm_fleet.catalog.data_file import reader
+from llm_fleet.catalog.hyperpod import Instance
+from llm_fleet.catalog.limit import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +16,7 @@ class LustreTier:
     """MB/s per TiB; `None` where it is fixed and may not be asked for."""
     capacity: Steps
     """GiB."""
-    efa_capacity: Steps | None
+    efa_capacity: Steps | None = None
     """GiB with EFA enabled, in far bigger steps; `None` where EFA does not exist. A step is what one server holds."""
 
 
@@ -36,9 +34,9 @@ class LustreVariant:
     backups: bool
     data_repositories: bool
     drive_cache: bool
-    metadata_iops: Steps | None
-    metadata_automatic: bool
-    throughput_capacity: Steps | None
+    metadata_iops: Steps | None = None
+    metadata_automatic: bool = False
+    throughput_capacity: Steps | None = None
     """MB/s of the whole file system, where that is how it is sold."""
 
     @property
@@ -117,33 +115,16 @@ class LustreEfa:
     interfaces_of_one_card: int
 
 
-@cache
-def lustre_variants() -> tuple[LustreVariant, ...]:
-    """Return everything that the service sells, as a user guide would list it."""
-    return tuple(_variant(facts) for facts in load("lustre")["variants"])
+lustre_variants = reader(tuple[LustreVariant, ...], "lustre", "variants")
+"""Everything that the service sells, as a user guide would list it."""
+lustre_limits = reader(LustreLimits, "lustre", "limits")
+lustre_efa = reader(LustreEfa, "lustre", "efa")
 
 
 def lustre_variant(deployment_type: str, storage_type: str) -> LustreVariant | None:
     """Return what is sold under both names; `None` where the two do not go together."""
     wanted = (deployment_type, storage_type)
     return next((v for v in lustre_variants() if (v.deployment_type, v.storage_type) == wanted), None)
-
-
-@cache
-def lustre_limits() -> LustreLimits:
-    """Return what holds for every deployment type."""
-    facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["limits"].items()}
-    return LustreLimits(**facts)
-
-
-@cache
-def lustre_efa() -> LustreEfa:
-    """Return what FSx says of clients over EFA."""
-    facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["efa"].items()}
-    systems: list[dict[str, Any]] = [
-        {**one, "parallelcluster": tuple(one["parallelcluster"])} for one in facts.pop("systems")
-    ]
-    return LustreEfa(**facts, systems=tuple(LustreEfaSystem(**one) for one in systems))
 
 
 def lustre_efa_interfaces(instance: Instance) -> int | None:
@@ -160,27 +141,6 @@ def lustre_efa_interfaces(instance: Instance) -> int | None:
     return facts.interfaces_of_several_cards if instance.network_cards > 1 else facts.interfaces_of_one_card
 
 
-def _variant(facts: Mapping[str, Any]) -> LustreVariant:
-    return LustreVariant(
-        deployment_type=facts["deployment_type"],
-        storage_type=facts["storage_type"],
-        tiers=tuple(_tier(tier) for tier in facts["tiers"]),
-        versions=tuple(facts["versions"]),
-        metadata_iops=Steps.of(facts.get("metadata_iops")),
-        metadata_automatic=facts.get("metadata_automatic", False),
-        throughput_capacity=Steps.of(facts.get("throughput_capacity")),
-        **{flag: facts[flag] for flag in ("efa", "own_key", "backups", "data_repositories", "drive_cache")},
-    )
-
-
-def _tier(facts: Mapping[str, Any]) -> LustreTier:
-    capacity = Steps.of(facts["capacity"])
-    assert capacity is not None
-    return LustreTier(
-        throughput=facts["throughput"], capacity=capacity, efa_capacity=Steps.of(facts.get("efa_capacity"))
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LustreNeedFacts:
     """Numbers to judge a file system by."""
@@ -193,7 +153,29 @@ class LustreNeedFacts:
     """How many GiB FSx counts as a TiB when it sells throughput."""
 
 
-@cache
-def lustre_need_facts() -> LustreNeedFacts:
-    """Return the facts, read once a process."""
-    return LustreNeedFacts(**load("lustre_need"))
+lustre_need_facts = reader(LustreNeedFacts, "lustre_need")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenZfsLimits:
+    """Types, sizes and options of OpenZFS file systems on SSD."""
+
+    throughputs: Mapping[str, Steps]
+    """MB/s that each deployment type is sold with. Steps of the HA types are inferred, see the data file."""
+    storage_capacity_gib: tuple[int, int]
+    """Smallest and largest; any whole number between."""
+    iops_per_gib: int
+    """Disk IOPS that come with each GiB; more may be provisioned."""
+    compressions: tuple[str, ...]
+    record_sizes_kib: tuple[int, ...]
+    backup_retention_days: int
+    ports: tuple[tuple[int, int], ...]
+    """Port ranges, TCP and UDP, that NFS clients use."""
+    root_export_path: str
+    """The path under which clients mount the root volume."""
+    volume_name: str
+    """A pattern of the names of other volumes: the characters of the API's `VolumePath`, without the slash."""
+    volume_name_length: int
+
+
+open_zfs_limits = reader(OpenZfsLimits, "openzfs")

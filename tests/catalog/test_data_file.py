@@ -1,0 +1,101 @@
+"""Data files become objects of the types that the catalog declares, and what does not fit is named by file and key."""
+
+import pkgutil
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from importlib import import_module
+from inspect import signature
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from llm_fleet import catalog
+from llm_fleet.catalog.data_file import KEY, reader, typed
+from llm_fleet.catalog.limit import Limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part that knows its own key."""
+
+    name: Annotated[str, KEY]
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """One field of each type."""
+
+    text: str
+    share: float = 0.5
+    kind: Literal["gpu", "neuron"] | None = None
+    value: int | bool | None = None
+    since: date | None = None
+    form: re.Pattern[str] | None = None
+    limit: Limit | None = None
+    pair: tuple[int, int] = (0, 0)
+    words: frozenset[str] = frozenset()
+    parts: Mapping[str, Part] | None = None
+    rest: Any = None
+
+
+FITTING = [
+    ("share", 1, 1),
+    ("kind", "gpu", "gpu"),
+    ("value", True, True),
+    ("value", 7, 7),
+    ("since", "2026-01-02", date(2026, 1, 2)),
+    ("form", "a+", re.compile("a+")),
+    ("limit", {"minimum": 1}, Limit(minimum=1)),
+    ("pair", [1, 2], (1, 2)),
+    ("words", ["a", "b"], frozenset({"a", "b"})),
+    ("parts", {"one": {"size": 3}}, {"one": Part(name="one", size=3)}),
+    ("rest", [{"a": 1}], [{"a": 1}]),
+    *((name, None, None) for name in ("kind", "value", "since", "form", "parts")),
+]
+
+
+@pytest.mark.parametrize(("field", "data", "value"), FITTING)
+def test_data_becomes_the_type_of_its_field(field: str, data: Any, value: Any) -> None:
+    assert getattr(typed(Whole, {"text": "x", field: data}, "whole.json"), field) == value
+
+
+MISFITS: list[tuple[dict[str, Any], str]] = [
+    ({}, "whole.json: Whole lacks ['text'] and has no place for []"),
+    ({"text": "x", "more": 1}, "whole.json: Whole lacks [] and has no place for ['more']"),
+    ({"text": 1}, "whole.json/text: must be str, is 1"),
+    ({"text": "x", "share": True}, "whole.json/share: must be int or float, is True"),
+    ({"text": "x", "kind": "cpu"}, "whole.json/kind: must be one of gpu, neuron, is 'cpu'"),
+    ({"text": "x", "since": "today"}, "whole.json/since: 'today': Invalid isoformat string: 'today'"),
+    ({"text": "x", "form": "("}, "whole.json/form: '(': missing ), unterminated subpattern at position 0"),
+    ({"text": "x", "limit": {"min": 1}}, "whole.json/limit: Limit lacks [] and has no place for ['min']"),
+    ({"text": "x", "pair": [1]}, "whole.json/pair: must have 2 items, is [1]"),
+    ({"text": "x", "pair": [1, "2"]}, "whole.json/pair/1: must be int, is '2'"),
+    ({"text": "x", "words": "a"}, "whole.json/words: must be list, is 'a'"),
+    ({"text": "x", "parts": {"one": {"size": None}}}, "whole.json/parts/one/size: must be int, is None"),
+    ({"text": "x", "parts": {"one": {"name": "two"}}}, "whole.json/parts/one: Part lacks [] and has no place for"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), MISFITS)
+def test_data_that_does_not_fit_is_named(data: Any, message: str) -> None:
+    with pytest.raises(TypeError, match="catalog/data/" + re.escape(message)):
+        typed(Whole, data, "whole.json")
+
+
+def test_a_reader_reads_once_and_names_what_is_not_there() -> None:
+    read = reader(Limit, "endpoint_settings", "name")
+    assert read() is read() == Limit(maximum=63, pattern=read().pattern)
+    with pytest.raises(TypeError, match=r"endpoint_settings.json has no name/length"):
+        reader(int, "endpoint_settings", "name", "length")()
+
+
+def test_every_data_file_fits_its_type() -> None:
+    """Whatever the catalog can be asked without arguments is asked; a misfit raises with its file and key."""
+    modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
+    getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
+    asked = [each for each in getters if not signature(each).parameters]
+    assert len(asked) > 100
+    assert all(each() is not None for each in asked)
