@@ -50,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="only root may do this: `make scenarios` runs it"))
 
 
+def pytest_collection_finish() -> None:
+    """Keep what all tests have imported out of searches for garbage; pytest makes five whole ones at its end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def app(tmp_path: Path) -> cdk.App:
     """An app with the project's feature flags that writes its assembly into the test's own folder."""

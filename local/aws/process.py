@@ -70,7 +70,7 @@ class ServerProcess:
 
 @cache
 def _fork_server(account: str) -> ForkServer:
-    return ForkServer(account=account, environment=_clean_environment())
+    return ForkServer("local.aws.serve", account, environment=_clean_environment())
 
 
 def _clean_environment() -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""The verb `serve`: runs the server until it is asked to stop."""
+"""The verb `serve`: runs the server until it is asked to stop.
+
+As a program (`python -m local.aws.serve ACCOUNT`) it starts servers of one account as forks, for `process.py`.
+"""
 
 import argparse
 import json
@@ -11,7 +14,16 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from local.aws.fork_server import fork_for_each_request
+from local.aws.functions.run_handler import handler_forks
 from local.aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+_ASKED = (
+    *("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch", "lambda", "rds"),
+    *("secretsmanager", "dynamodb", "ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
+    *("stepfunctions", "scheduler", "budgets", "sqs", "ecr", "acm"),
+)
+"""The services that fleets are deployed with: their models are read before the first fork."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,3 +83,33 @@ def _write_ready_file(path: Path, content: dict[str, Any]) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.replace(path)
+
+
+def _import_moto() -> None:
+    """Import what servers of the account in the program's arguments import, and read tables and models."""
+    from local.aws.resources.services import Services
+    from local.aws.server import prepare
+
+    prepare(sys.argv[1])  # moto reads the account when it is imported
+    services = Services("http://localhost")
+    for service in _ASKED:
+        services.client(service, "us-west-2")
+
+
+def _serve(arguments: list[str]) -> int:
+    """Be a server process as if started by itself; return its exit status."""
+    from moto.moto_api._internal import mock_random
+
+    mock_random.seed()  # else all servers give the same ids
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return main(arguments)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the process that started this
+    handler_forks()
+    os._exit(fork_for_each_request(_import_moto, _serve))

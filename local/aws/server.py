@@ -1,11 +1,19 @@
 """The server: moto's services and our CloudFormation on one loopback port, in this process."""
 
+import logging
 import os
 from functools import partial
+from io import BytesIO
 from threading import Thread
 from typing import Any
 
+from werkzeug.datastructures import Headers
 from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.test import run_wsgi_app
+
+from local.aws.remembered_models import remember_models
+
+_LOG = logging.getLogger(__name__)
 
 DEFAULT_ACCOUNT = "123456789012"
 DEFAULT_REGION = "us-west-2"
@@ -87,6 +95,7 @@ def prepare(account: str) -> None:
     os.environ["MOTO_ACCOUNT_ID"] = account
     # A misspelt AWS managed policy must fail as it would at AWS.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+    remember_models()  # moto reads those of EC2 three times
     # Only now: moto reads its settings when it is imported.
     from moto.moto_server import werkzeug_app  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
@@ -103,12 +112,36 @@ def _not_ready(_: Any, start_response: Any) -> list[bytes]:
 
 
 def _quiet(handler: type[Any]) -> type[Any]:
-    """Return a request handler that does not write a line for every request."""
+    """Return a request handler that keeps connections open and does not write a line for every request."""
 
     class Quiet(handler):  # pyright: ignore[reportUntypedBaseClass]
         """moto's handler without its access log."""
 
+        disable_nagle_algorithm = True
+
         def log_request(self, *_: Any) -> None:
             """Write nothing."""
+
+        def run_wsgi(self) -> None:
+            """Answer one request, read and written whole: werkzeug's own closes each connection."""
+            if self.headers.get("Expect", "").lower() == "100-continue":
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            environ = self.make_environ()
+            length = None if environ.get("wsgi.input_terminated") else int(environ.get("CONTENT_LENGTH") or 0)
+            environ["wsgi.input"] = BytesIO(environ["wsgi.input"].read(length))
+            try:
+                data, status, headers = run_wsgi_app(self.server.app, environ, buffered=True)
+            except Exception:
+                _LOG.exception("%s %s", self.command, self.path)
+                data, status, headers = [b""], "500 Internal Server Error", Headers()
+            content = b"".join(data)
+            code, _, reason = status.partition(" ")
+            self.send_response(int(code), reason)
+            for name, value in headers:
+                self.send_header(name, value)
+            if "Content-Length" not in headers and int(code) not in (204, 304):
+                self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
     return Quiet

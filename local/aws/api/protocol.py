@@ -1,5 +1,6 @@
 """The AWS query protocol: form in, XML out, both driven by botocore's model of CloudFormation."""
 
+import re
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,6 +15,7 @@ from botocore.validate import ParamValidator
 from local.aws.stacks.errors import RequestRefused, invalid
 
 VERSION = "2010-05-15"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 @cache
@@ -131,4 +133,4 @@ def _write(element: ElementTree.Element, value: Any, shape: Shape) -> None:
 
 def _printable(text: str) -> str:
     """XML 1.0 has no control characters; an error text from elsewhere may have some."""
-    return "".join(letter if letter in "\t\n\r" or ord(letter) >= 32 else "?" for letter in text)
+    return _CONTROL.sub("?", text)

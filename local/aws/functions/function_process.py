@@ -3,10 +3,10 @@
 import io
 import json
 import os
+import select
 import signal
-import subprocess
-import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,10 +16,10 @@ from typing import Any
 
 from moto.awslambda.models import lambda_backends
 
+from local.aws.functions.run_handler import handler_forks
 from local.aws.resource_provider import ResourceFailed
 from local.aws.resources.services import Services
 
-_RUNNER = Path(__file__).with_name("run_handler.py")
 _LOG_LINES_TOLD = 25
 
 
@@ -133,21 +133,29 @@ def _unpack(function_arn: str, region: str, account: str, task: Path) -> None:
 
 def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, environment: dict[str, str]) -> Run:
     answer = task.with_name("returned.json")
-    process = subprocess.Popen(
-        [sys.executable, str(_RUNNER), handler, str(seconds), str(answer)],
-        cwd=task, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    timed_out = False
-    try:
-        log, _ = process.communicate(json.dumps(event), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        log, _ = process.communicate()
-        timed_out = True
-    return Run(
-        ended_well=process.returncode == 0,
-        timed_out=timed_out,
-        log="\n".join(log.splitlines()[-_LOG_LINES_TOLD:]),
-        returned=json.loads(answer.read_text(encoding="utf-8")) if process.returncode == 0 else None,
-    )
+    log, its_output = os.pipe()
+    with tempfile.TemporaryFile() as its_input, open(log, "rb", buffering=0) as output:
+        its_input.write(json.dumps(event).encode())
+        its_input.seek(0)
+        arguments = [handler, str(seconds), str(task), str(answer)]
+        process = handler_forks().fork(arguments, environment, [its_input.fileno(), its_output])
+        os.close(its_output)
+        said, timed_out = _read(output, seconds)
+        if timed_out:
+            os.killpg(process, signal.SIGKILL)
+            said += output.readall()
+    returned = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
+    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_TOLD:]
+    return Run(ended_well=answer.exists(), timed_out=timed_out, log="\n".join(lines), returned=returned)
+
+
+def _read(output: io.FileIO, seconds: float) -> tuple[bytes, bool]:
+    """Return what comes until the end, or within so many seconds, and whether these passed first."""
+    said = b""
+    deadline = time.monotonic() + seconds
+    while select.select([output], [], [], max(0, deadline - time.monotonic()))[0]:
+        part = output.read(65536)
+        if not part:
+            return said, False
+        said += part
+    return said, True

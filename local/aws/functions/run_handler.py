@@ -1,18 +1,28 @@
-"""Runs one Lambda handler, as the Python runtime does. A program of its own: it is given to a fresh interpreter.
+"""Runs Lambda handlers, as the Python runtime does: each in a fork of a process that has imported the SDK alone.
 
-Arguments: the handler (`module.function`), the seconds it may take, and the file to write what it returns into, as
-JSON. The event comes by standard input; the folder of the function is the working directory. Exit 0: the handler
-returned; 1: it raised, or returned what is no JSON, and the trace is on standard error.
-
-Source: emulation, a fresh interpreter in place of Lambda's runtime
+Source: emulation, a new process of this machine's Python in place of Lambda's runtime
 """
 
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 import uuid
+from functools import cache
+from pathlib import Path
+
+from local.aws.fork_server import ForkServer, fork_for_each_request
+
+_FROM_THE_START = {
+    "LANG": "en_US.UTF-8",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONUNBUFFERED": "1",
+    "TZ": ":UTC",
+}
+"""What Python reads of its environment when it starts."""
 
 
 class Context:
@@ -35,16 +45,43 @@ class Context:
         return max(0, int((self._end - time.monotonic()) * 1000))
 
 
-def main() -> None:
-    """Run the handler of the arguments once."""
-    name, seconds, answer = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+@cache
+def handler_forks() -> ForkServer:
+    """Return what forks for handlers, as `_run` takes its arguments."""
+    return ForkServer("local.aws.functions.run_handler", environment=_FROM_THE_START)
+
+
+def _import_sdk() -> None:
+    """Import what Lambda's runtime has beside the standard library, and no more than that."""
+    from local.aws.remembered_models import remember_models
+
+    remember_models()
+    import boto3
+
+    sdk = boto3.Session(aws_access_key_id="none", aws_secret_access_key="none", region_name="us-west-2")  # noqa: S106
+    for service in ("s3", "sagemaker"):
+        sdk.client(service)  # reads its model
+    sys.path.pop(0)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a handler once; return 0, or raise what it raised.
+
+    Arguments: the handler (`module.function`), the seconds it may take, the folder of the function, and the file to
+    write what it returns into, as JSON. The event comes by standard input.
+    """
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    name, seconds, folder, answer = arguments
     event = json.load(sys.stdin)
-    sys.path.insert(0, os.getcwd())
+    os.chdir(folder)
+    sys.path.insert(0, folder)
     module, _, function = name.rpartition(".")
-    returned = getattr(importlib.import_module(module.replace("/", ".")), function)(event, Context(seconds))
-    with open(answer, "w", encoding="utf-8") as file:
-        json.dump(returned, file)
+    returned = getattr(importlib.import_module(module.replace("/", ".")), function)(event, Context(float(seconds)))
+    Path(answer).write_text(json.dumps(returned), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the process that started this
+    sys.exit(fork_for_each_request(_import_sdk, _run))

@@ -90,7 +90,12 @@ class Services:
             raise ResourceFailed(f"{service} {operation}: {error}") from error
 
     def _make_client(self, service: str, region: str) -> Any:
-        settings = Config(retries={"max_attempts": 1}, s3={"addressing_style": "path"}, max_pool_connections=20)
+        settings = Config(
+            retries={"max_attempts": 1},
+            s3={"addressing_style": "path"},
+            max_pool_connections=20,
+            user_agent="local-aws",  # the client's own takes a tenth of each call to put together
+        )
         return self._session.client(  # pyright: ignore[reportUnknownMemberType, reportCallIssue]
             service,  # pyright: ignore[reportArgumentType]
             region_name=region,

@@ -1,6 +1,5 @@
-"""What moto and botocore would do again for each request, loader or region is done once, or when it is needed.
+"""What moto would do again for each request or region is done once, or when it is needed.
 
-- Each loader reads the models of the services anew, and asks the file system some thousand times which there are.
 - The server lists moto's folder, and tries a few hundred patterns, twice for every request.
 - Each request has its class inspected for the names of its operations, and a line written for the log of its bucket.
 - EC2 makes 1,300 machine images in each region; here they are made when one is asked about.
@@ -11,15 +10,11 @@ Source: emulation, speed alone
 from functools import cache
 from typing import Any
 
-from botocore.loaders import JSONFileLoader, Loader
 from moto.core import responses, utils
 from moto.ec2.models.amis import AmiBackend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.s3.models import S3Backend
 
-_read = JSONFileLoader.load_file
-_reader = JSONFileLoader()
-_list = Loader.list_available_services
 _find = DomainDispatcherApplication.get_backend_for_host
 _load_images = AmiBackend._load_amis  # pyright: ignore[reportPrivateUsage]
 _log_request = S3Backend.log_incoming_request
@@ -27,31 +22,11 @@ _log_request = S3Backend.log_incoming_request
 
 def install() -> None:
     """Let all of them remember what they have found."""
-    JSONFileLoader.load_file = _load_file
-    Loader.list_available_services = _list_available_services
     DomainDispatcherApplication.get_backend_for_host = _get_backend_for_host
     responses.method_names_from_class = _method_names  # pyright: ignore[reportPrivateImportUsage]
     S3Backend.log_incoming_request = _log_where_asked
     AmiBackend._load_amis = _load_no_images  # pyright: ignore[reportPrivateUsage]
     AmiBackend.amis = property(_images, _set_images)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _load_file(self: JSONFileLoader, file_path: str) -> Any:
-    return _shared(file_path)
-
-
-@cache
-def _shared(file_path: str) -> Any:
-    return _read(_reader, file_path)
-
-
-def _list_available_services(self: Loader, type_name: str) -> list[str]:
-    return list(_available(tuple(self.search_paths), type_name))
-
-
-@cache
-def _available(search_paths: tuple[str, ...], type_name: str) -> tuple[str, ...]:
-    return tuple(_list(Loader(list(search_paths), include_default_search_paths=False), type_name))
 
 
 def _get_backend_for_host(self: DomainDispatcherApplication, host: str | None) -> Any:

@@ -1,0 +1,50 @@
+"""What botocore would do again for each session or client is done once in a process.
+
+- Models of services are read, and listed.
+- Names of events are looked up among their aliases.
+
+Source: emulation, speed alone
+"""
+
+from functools import cache
+from typing import Any
+
+from botocore.hooks import EventAliaser
+from botocore.loaders import JSONFileLoader, Loader
+
+_reader = JSONFileLoader()
+_read = JSONFileLoader.load_file
+_list = Loader.list_available_services
+_Aliaser: Any = EventAliaser
+_make_aliaser = _Aliaser.__init__
+_names_of_events: dict[str, str] = {}
+
+
+def remember_models() -> None:
+    """Let all sessions and clients of this process share what they find."""
+    JSONFileLoader.load_file = _load_file
+    Loader.list_available_services = _list_available_services
+    _Aliaser.__init__ = _share_names
+
+
+def _load_file(self: JSONFileLoader, file_path: str) -> Any:
+    return _shared(file_path)
+
+
+@cache
+def _shared(file_path: str) -> Any:
+    return _read(_reader, file_path)
+
+
+def _list_available_services(self: Loader, type_name: str) -> list[str]:
+    return list(_available(tuple(self.search_paths), type_name))
+
+
+@cache
+def _available(search_paths: tuple[str, ...], type_name: str) -> tuple[str, ...]:
+    return tuple(_list(Loader(list(search_paths), include_default_search_paths=False), type_name))
+
+
+def _share_names(self: Any, *given: Any) -> None:
+    _make_aliaser(self, *given)
+    self._alias_name_cache = _names_of_events
