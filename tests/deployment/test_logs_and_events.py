@@ -181,7 +181,7 @@ def test_following_ends_by_ctrl_c_and_tells_each_line_once(say: Say, monkeypatch
         if len(pauses) == 2:
             type_ctrl_c()
 
-    monkeypatch.setattr("llm_fleet.cli.logs.node_runs.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("llm_fleet.cli.logs.log_streams.time", SimpleNamespace(sleep=sleep))
     followed = say("logs", "--follow")
     assert followed.code == 130
     # A report is a table, and the others are lines of the log, which begin with a clock.

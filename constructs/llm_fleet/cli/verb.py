@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
 
 def refuse(code: AnyCode, message: str, remedy: str, *, subject: str = "", value: object = None) -> NoReturn:
     """Raise one problem as `FleetError`."""
-    raise FleetError([Problem(code=code, message=message, remedy=remedy, value=value)], subject=subject)
+    raise FleetError([Problem(code=code, message=message, remedy=remedy, value=value)], subject=subject) from None
 
 
 def is_of_aws(error: Exception) -> bool:

@@ -13,7 +13,6 @@ from typing import NoReturn
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import LogsCode
-from llm_fleet.rules.problem import FleetError, Problem
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
@@ -37,11 +36,9 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
             os.link(scratch, path)  # Unlike a rename, a link never takes the place of a file.
     except FileExistsError:
         message = "there is a file of this name already"
-        raise _file_error(path, Code.OUTPUT_EXISTS, message, "name another, or add --force") from None
+        refuse(Code.OUTPUT_EXISTS, message, "name another, or add --force", subject=str(path))
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        message = f"the file cannot be written: {reason}"
-        raise _file_error(path, Code.OUTPUT_UNWRITABLE, message, "name another place") from None
+        _refuse_output(path, f"the file cannot be written: {reason_of(error)}")
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)
@@ -56,7 +53,7 @@ def _replaceable(path: Path) -> Path:
         return path
     if in_the_way:
         what = "directory" if place.is_dir() else "device, pipe or socket"
-        raise _file_error(path, Code.OUTPUT_UNWRITABLE, f"a {what} of this name is there already", "name another place")
+        _refuse_output(path, f"a {what} of this name is there already")
     return place
 
 
@@ -66,8 +63,13 @@ def _umask() -> int:
     return current
 
 
-def _file_error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
-    return FleetError([Problem(code=code, message=message, remedy=remedy)], subject=str(path))
+def reason_of(error: OSError) -> str:
+    """Return why the system refuses, to follow a colon."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _refuse_output(path: Path, message: str) -> NoReturn:
+    refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
 
 
 def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
@@ -76,44 +78,31 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None
     A folder with something in it is left alone, but with `force`: then the files take the place of those of the same
     names, one by one, and others stay.
     """
+    scratch: Path | None = None
     try:
-        scratch = Path(tempfile.mkdtemp(dir=_parent(folder), prefix=".llm-fleet-"))
-    except OSError as error:
-        raise _folder_error(folder, error) from None
-    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".llm-fleet-"))
         for name, text in files.items():
             write_file(scratch / name, text, force=False)
         _put(scratch, folder, files, force=force)
     except OSError as error:
-        raise _folder_error(folder, error) from None
+        _refuse_output(folder, f"the folder cannot be written: {reason_of(error)}")
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _parent(folder: Path) -> Path:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return folder.parent
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _put(scratch: Path, folder: Path, files: Mapping[str, str], *, force: bool) -> None:
     occupied = folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir())))
     if occupied and not force:
         message = "there is something of this name already"
-        problem = Problem(code=Code.OUTPUT_EXISTS, message=message, remedy="name another folder, or add --force")
-        raise FleetError([problem], subject=str(folder))
+        refuse(Code.OUTPUT_EXISTS, message, "name another folder, or add --force", subject=str(folder))
     if occupied:
         for name, text in files.items():
             write_file(folder / name, text, force=True)
         return
     scratch.chmod(0o755)
     scratch.rename(folder)  # Takes the place of an empty folder, too, and of nothing else.
-
-
-def _folder_error(folder: Path, error: OSError) -> FleetError:
-    reason = (error.strerror or type(error).__name__).lower()
-    message = f"the folder cannot be written: {reason}"
-    problem = Problem(code=Code.OUTPUT_UNWRITABLE, message=message, remedy="name another place")
-    return FleetError([problem], subject=str(folder))
 
 
 _OWNER_ONLY = 0o600
@@ -144,7 +133,7 @@ def write_archive(path: Path, files: Mapping[str, str]) -> None:
     except FileExistsError:
         _refuse_taken(path)
     except OSError as error:
-        _refuse_unwritable(path, (error.strerror or type(error).__name__).lower())
+        _refuse_unwritable(path, reason_of(error))
     finally:
         if scratch is not None:
             Path(scratch).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from llm_fleet.catalog.aws_api import api_rate
 from llm_fleet.cli.aws.clients import AwsRefusal, refusal
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.cli.write_files import write_file
+from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 
@@ -255,9 +255,8 @@ def write_ssh_file(text: str, *, name: str, home: Path) -> tuple[Path, bool]:
             os.umask(before)
         return path, _is_included(ssh / "config")
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
         remedy = "see who owns ~/.ssh; without --write the settings are printed"
-        refuse(NodesCode.SSH_FILE, f"the file cannot be written: {reason}", remedy, subject=str(path))
+        refuse(NodesCode.SSH_FILE, f"the file cannot be written: {reason_of(error)}", remedy, subject=str(path))
 
 
 def _is_included(config: Path) -> bool:

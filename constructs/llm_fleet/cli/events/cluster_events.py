@@ -1,5 +1,6 @@
 """An event and how it is shown; events of HyperPod clusters, and operations on their nodes."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -135,7 +136,7 @@ def outcome_words(state: str | None, failure: str | None) -> str | None:
     return f"it is {state}: {failure}" if failure else f"it is {state}"
 
 
-_CLUSTER_EVENT_DESCRIBED = 200
+_MESSAGES = 200
 """Events that are asked for one by one, the newest: each is a call of its own."""
 _NONE: Mapping[str, Any] = {}
 
@@ -153,24 +154,42 @@ def cluster_events(
 
     `known`: those that were described before, by their key; they are not asked for again. Raises `AwsRefusal`.
     """
-    request: dict[str, Any] = {"ClusterName": cluster, "SortOrder": "Descending"}
+    request: dict[str, Any] = {"ClusterName": cluster}
     request |= {"EventTimeAfter": since} if since else {}
     request |= {"NodeId": node} if node else {}
+    found: list[ClusterEventSummaryTypeDef] | None = _listed(clients, "events", request)
+    if found is None:
+        remark("HyperPod keeps events only of clusters with continuous provisioning, which this one has not")
+        return []
+    return _with_messages(clients, cluster, found, remark, known or {})
+
+
+_LISTS = {
+    "events": ("list_cluster_events", "Events"),
+    "operations": ("list_cluster_operations", "ClusterOperationSummaries"),
+}
+
+
+def _listed(clients: AwsClients, what: str, request: Mapping[str, Any], most: float = math.inf) -> list[Any] | None:
+    """Return what HyperPod lists, the newest first; `None` of a cluster without continuous provisioning."""
+    operation, key = _LISTS[what]
+    found: list[Any] = []
     try:
-        with told_of_aws(f"events of {cluster}"), progress("events") as step:
-            found: list[ClusterEventSummaryTypeDef] = []
-            for page in clients.sagemaker.get_paginator("list_cluster_events").paginate(**request):
-                found += page["Events"]
+        with told_of_aws(f"{what} of {request['ClusterName']}"), progress(what) as step:
+            pages = _sagemaker(clients).get_paginator(operation).paginate(**request, SortOrder="Descending")
+            for page in pages:
+                found += page[key]
                 step()
+                if len(found) >= most:
+                    break
     except AwsRefusal as refused:
         if refused.code is CommandCode.REFUSED and "Continuous" in str(refused):
-            remark("HyperPod keeps events only of clusters with continuous provisioning, which this one has not")
-            return []
+            return None
         raise
-    return _cluster_event_described(clients, cluster, found, remark, known or {})
+    return found
 
 
-def _cluster_event_described(
+def _with_messages(
     clients: AwsClients,
     cluster: str,
     found: "list[ClusterEventSummaryTypeDef]",
@@ -178,14 +197,14 @@ def _cluster_event_described(
     known: Mapping[str, Event],
 ) -> list[Event]:
     """Return the events with their messages: of those that warn or fail, which are told of whole one by one."""
-    events = [_cluster_event(one) for one in found]
+    events = [_event(one) for one in found]
     to_ask = [n for n, event in enumerate(events) if event.level is not Level.INFO and event.key not in known]
-    left_out = len(to_ask) - _CLUSTER_EVENT_DESCRIBED
+    left_out = len(to_ask) - _MESSAGES
     if left_out > 0:
         remark(f"{left_out} older warnings are listed without their message; --since tells fewer")
-    with progress("messages of events", total=len(to_ask[:_CLUSTER_EVENT_DESCRIBED])) as step:
-        for place in to_ask[:_CLUSTER_EVENT_DESCRIBED]:
-            detail, refused = _cluster_event_detail(clients, cluster, events[place].key)
+    with progress("messages of events", total=len(to_ask[:_MESSAGES])) as step:
+        for place in to_ask[:_MESSAGES]:
+            detail, refused = _message_of(clients, cluster, events[place].key)
             step()
             if refused is not None:
                 remark(f"their messages cannot be had: {refused}")
@@ -204,7 +223,7 @@ def is_scale_in(event: Event, detail: Mapping[str, Any]) -> bool:
     return wanted < there and not scaling.get("FailureMessage")
 
 
-def _cluster_event_detail(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
+def _message_of(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
     """Return DescribeClusterEvent's answer, empty where it knows none; and why it cannot be asked at all."""
     try:
         with told_of_aws(f"event {event_id}"):
@@ -214,7 +233,7 @@ def _cluster_event_detail(clients: AwsClients, cluster: str, event_id: str) -> t
         return _NONE, None if isinstance(refused, AwsGone) else refused.problems[0].message
 
 
-def _cluster_event(told: "ClusterEventSummaryTypeDef") -> Event:
+def _event(told: "ClusterEventSummaryTypeDef") -> Event:
     level = told.get("EventLevel") or "Info"
     return Event(
         time=told["EventTime"],
@@ -227,7 +246,7 @@ def _cluster_event(told: "ClusterEventSummaryTypeDef") -> Event:
     )
 
 
-_CLUSTER_OPERATION_DESCRIBED = 50
+_OPERATIONS = 50
 """Operations that are asked for one by one, the newest: each is a call of its own."""
 _SINCE_BOTO3 = "1.44"
 """The release that was seen to know the call; which one was the first was not looked for."""
@@ -249,20 +268,10 @@ def cluster_operations(
     if not hasattr(_sagemaker(clients), "list_cluster_operations"):
         remark(f"this boto3 does not know HyperPod's operations: `pip install 'boto3>={_SINCE_BOTO3}'`")
         return []
-    request: dict[str, Any] = {"ClusterName": cluster, "SortOrder": "Descending"}
-    request |= {"CreationTimeAfter": since} if since else {}
-    found: list[Any] = []
-    try:
-        with told_of_aws(f"operations of {cluster}"):
-            for page in _sagemaker(clients).get_paginator("list_cluster_operations").paginate(**request):
-                found += page["ClusterOperationSummaries"]
-                if len(found) >= _CLUSTER_OPERATION_DESCRIBED:
-                    break
-    except AwsRefusal as refused:
-        if refused.code is CommandCode.REFUSED and "Continuous" in str(refused):
-            return []  # As with its events, of which this is said.
-        raise
-    return _cluster_operation_described(clients, cluster, found[:_CLUSTER_OPERATION_DESCRIBED], known or {})
+    request: dict[str, Any] = {"ClusterName": cluster} | ({"CreationTimeAfter": since} if since else {})
+    # Of a cluster that has none, its events say so.
+    found = _listed(clients, "operations", request, _OPERATIONS) or []
+    return _whole_operations(clients, cluster, found[:_OPERATIONS], known or {})
 
 
 def _sagemaker(clients: AwsClients) -> Any:
@@ -270,23 +279,17 @@ def _sagemaker(clients: AwsClients) -> Any:
     return clients.sagemaker
 
 
-def _cluster_operation_described(
-    clients: AwsClients, cluster: str, found: list[Any], known: Mapping[str, Event]
-) -> list[Event]:
+def _whole_operations(clients: AwsClients, cluster: str, found: list[Any], known: Mapping[str, Event]) -> list[Event]:
     events: list[Event] = []
     with progress("operations", total=len(found)) as step:
         for one in found:
             key = f"{one['OperationId']}/{one['Status']}"
-            events += (
-                [known[key]]
-                if key in known
-                else [_cluster_operation_event(_cluster_operation_detail(clients, cluster, one), key)]
-            )
+            events += [known[key]] if key in known else [_operation(_whole(clients, cluster, one), key)]
             step()
     return events
 
 
-def _cluster_operation_detail(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+def _whole(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the operation whole; as it is in the list where it is gone by now."""
     identifier = str(summary["OperationId"])
     with suppress(AwsGone), told_of_aws(f"operation {identifier}"):
@@ -294,7 +297,7 @@ def _cluster_operation_detail(clients: AwsClients, cluster: str, summary: Mappin
     return summary
 
 
-def _cluster_operation_event(told: Mapping[str, Any], key: str) -> Event:
+def _operation(told: Mapping[str, Any], key: str) -> Event:
     scaled: list[Any] = told.get("ScalingDetails") or []
     checked: list[Any] = told.get("DeepHealthCheckDetails") or []
     words = [_scaling(one) for one in scaled] + [_check(one) for one in checked]

@@ -106,7 +106,6 @@ def _is_cluster(stack: dict[str, Any]) -> bool:
 
 
 _BAD = ("unable to", "unhealthy", "failed", "was unable")
-_WELL = frozenset({"ServiceSchedulerInitiated", "UserInitiated"})
 
 
 def service_events(clients: AwsClients, service: str, *, since: datetime | None = None) -> list[Event] | None:
@@ -140,11 +139,11 @@ def _stopped(task: StoppedTask) -> Event:
     assert task.stopped is not None
     return Event(
         time=task.stopped,
-        level=Level.INFO if task.code in _WELL else Level.ERROR,
+        level=Level.INFO if task.is_well else Level.ERROR,
         source="ECS",
         about=task.task,
         what=f"task stopped: {task.code}",
-        failure="; ".join([task.reason, *task.containers]),
+        failure=task.why,
         key=f"stopped/{task.task}",
     )
 

@@ -11,7 +11,8 @@ from llm_fleet.cli.importing.translation import Notes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import CapacityUnit, DeepHealthCheck, NodeType
-from llm_fleet.spec.instance_group import SlurmRole
+from llm_fleet.spec.instance_group import InstanceGroup, SlurmRole
+from llm_fleet.spec.spec import InRequest, Spec
 
 _WORDS: Mapping[SlurmRole, frozenset[str]] = {
     SlurmRole.CONTROLLER: frozenset({"controller", "head", "headnode", "master", "slurmctld"}),
@@ -255,12 +256,6 @@ def _batch(size: Mapping[str, Any] | None) -> str | None:
     return f"{size['Value']}%" if size.get("Type") == CapacityUnit.CAPACITY_PERCENTAGE else f"{size['Value']} nodes"
 
 
-_PLAIN = {
-    "MinInstanceCount": "min_count",
-    "ThreadsPerCore": "threads_per_core",
-    "TrainingPlanArn": "training_plan",
-    "ImageId": "image",
-}
 _NOT_CARRIED = {
     "KubernetesConfig": "labels and taints are for EKS",
     "ImageReleaseVersion": "CloudFormation cannot set it; use `aws sagemaker update-cluster-software`",
@@ -271,12 +266,13 @@ def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> 
     """Return the group's keys in the order in which a reader wants them."""
     name = str(group["InstanceGroupName"])
     told: dict[str, Any] = {"role": role.value}
-    if "InstanceType" in group:
-        told["type"] = _type(str(group["InstanceType"]), name, notes)
-    if "InstanceRequirements" in group:
-        told["types"] = [_type(t, name, notes) for t in group["InstanceRequirements"].get("InstanceTypes", [])]
-    if "InstanceCount" in group:
-        told["count"] = group["InstanceCount"]
+    plain = _as_they_are(InstanceGroup, group)
+    if "type" in plain:
+        told["type"] = _type(plain["type"], name, notes)
+    if "types" in plain:
+        told["types"] = [_type(each, name, notes) for each in plain["types"]]
+    if "count" in plain:
+        told["count"] = plain["count"]
     partitions = group.get("SlurmConfig", {}).get("PartitionNames", [])
     if partitions:
         told["partition"] = partitions[0]
@@ -285,19 +281,30 @@ def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> 
     elif role is SlurmRole.COMPUTE:
         told["partition"] = name
         notes.chosen(f"{name} gets a Slurm partition of its own name: the request has none")
-    told |= {key: group[member] for member, key in _PLAIN.items() if member in group}
-    told |= _rest(group, name, notes)
-    return told
+    return told | _rest(group, plain, name, notes)
 
 
-def _rest(group: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+def _as_they_are(description: type[Spec], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `request` has for fields of `description` that take it as it is, by their keys in a fleet file."""
+    found: dict[str, Any] = {}
+    keys = description.keys()
+    for name, info in description.model_fields.items():
+        key = description.key_of(name)
+        for place in info.metadata:
+            if isinstance(place, InRequest) and place.render is None and key in keys:
+                value: Any = request
+                for part in place.path.split("."):
+                    value = value.get(part[0].upper() + part[1:], {})
+                found |= {} if isinstance(value, Mapping) else {key: value}
+    return found
+
+
+def _rest(group: Mapping[str, Any], plain: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any]:
+    told: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("type", "types", "count")}
     if "Spot" in group.get("CapacityRequirements", {}):
         told["spot"] = True
-    if "NetworkInterface" in group:
-        told["network_interface"] = group["NetworkInterface"].get("InterfaceType")
-    if "OnStartDeepHealthChecks" in group:
-        told["deep_health_checks"] = _health_checks(group["OnStartDeepHealthChecks"], name, notes)
+    if "deep_health_checks" in plain:
+        told["deep_health_checks"] = _health_checks(plain["deep_health_checks"], name, notes)
     if "OverrideVpcConfig" in group:
         told["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
         told["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])

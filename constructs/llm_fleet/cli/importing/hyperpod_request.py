@@ -16,7 +16,7 @@ from llm_fleet.cli.importing.hyperpod_group import (
     translate_group,
     unmounted,
 )
-from llm_fleet.cli.importing.translation import Asked, Notes, Translation, tell_region
+from llm_fleet.cli.importing.translation import Asked, Notes, Translation, ask_for_zones, tell_region
 from llm_fleet.fleet_file.check_names import fleet_name_of
 from llm_fleet.fleet_file.located import locate
 from llm_fleet.fleet_file.read import read_text
@@ -133,25 +133,13 @@ def _existing(
 ) -> dict[str, Any]:
     subnets, groups = config.get("Subnets", []), config.get("SecurityGroupIds", [])
     if vpc is None or len(zones) != len(subnets):
-        problems.append(_ask(subnets))
+        problems.append(ask_for_zones(subnets, "VpcConfig", ("VpcConfig",)))
         return {}
     for more in groups[1:]:
         notes.left_out(f"security group {more}: a network has one; give it to the groups that need it")
     told: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
     notes.chosen(f"VpcConfig is taken as it is, under network.vpc, in {vpc}")
     return {"vpc": told | ({"security_group": groups[0]} if groups else {})}
-
-
-def _ask(subnets: Sequence[str]) -> Problem:
-    return Problem(
-        code=Code.REQUEST_SHAPE,
-        message="a fleet file names the VPC and the AZ of each subnet, which VpcConfig does not tell",
-        remedy=f"add `--vpc` with the VPC's id, and an `--az` with the AZ id of each of {', '.join(subnets)} in turn; "
-        f"`aws ec2 describe-subnets --subnet-ids {' '.join(subnets)} "
-        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` tells them",
-        path=("VpcConfig",),
-        value=list(subnets),
-    )
 
 
 _NOT_CARRIED = {

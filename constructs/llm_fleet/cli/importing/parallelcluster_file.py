@@ -16,6 +16,7 @@ from llm_fleet.cli.importing.translation import (
     Notes,
     Translation,
     amount,
+    ask_for_zones,
     number,
     tell_region,
     told,
@@ -99,7 +100,7 @@ def tell_place(
     if not distinct:
         return _made(region, zones, notes)
     if vpc is None or len(zones) != len(distinct):
-        problems.append(_ask(distinct))
+        problems.append(ask_for_zones(distinct, "the configuration", ("Scheduling", "SlurmQueues")))
         return Place(network={}, zones={})
     notes.chosen(f"the subnets are taken as they are, under network.vpc, in {vpc}")
     by_zone = dict(zip(zones, distinct, strict=True))
@@ -119,18 +120,6 @@ def _made(region: str, zones: Sequence[str], notes: Notes) -> Place:
         "that your capacity is in, or import with `--az ID`"
     )
     return Place(network={"az": zone}, zones={})
-
-
-def _ask(subnets: Sequence[str]) -> Problem:
-    return Problem(
-        code=Code.REQUEST_SHAPE,
-        message="a fleet file names the VPC and the AZ of each subnet, which the configuration does not tell",
-        remedy=f"add `--vpc` with the VPC's id, and an `--az` with the AZ id of each of {', '.join(subnets)} in turn; "
-        f"`aws ec2 describe-subnets --subnet-ids {' '.join(subnets)} "
-        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` tells them",
-        path=("Scheduling", "SlurmQueues"),
-        value=list(subnets),
-    )
 
 
 def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:

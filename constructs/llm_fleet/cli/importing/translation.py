@@ -172,3 +172,16 @@ def amount(value: Any, unit: str) -> str | None:
 def unless(value: Any, default: Any) -> Any:
     """Return `value`, or nothing where it is the default anyhow."""
     return None if value == default else value
+
+
+def ask_for_zones(subnets: Sequence[str], which: str, path: tuple[str, ...]) -> Problem:
+    """Return the problem of subnets that exist and whose VPC and AZs nobody has named; `which` names their file."""
+    return Problem(
+        code=Code.REQUEST_SHAPE,
+        message=f"a fleet file names the VPC and the AZ of each subnet, which {which} does not tell",
+        remedy=f"add `--vpc` with the VPC's id, and an `--az` with the AZ id of each of {', '.join(subnets)} in turn; "
+        f"`aws ec2 describe-subnets --subnet-ids {' '.join(subnets)} "
+        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` tells them",
+        path=path,
+        value=list(subnets),
+    )

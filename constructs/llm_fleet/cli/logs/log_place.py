@@ -257,6 +257,16 @@ class StoppedTask:
     containers: tuple[str, ...]
     """`<name>: exit code 137, OutOfMemoryError…`, of those that did not end with 0."""
 
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing was wrong with it."""
+        return self.code in ("ServiceSchedulerInitiated", "UserInitiated")
+
+    @property
+    def why(self) -> str:
+        """Why it stopped, and how its containers ended."""
+        return "; ".join([self.reason, *self.containers])
+
 
 def service_log_group_of(service: str) -> str:
     """Return the log group of a service."""

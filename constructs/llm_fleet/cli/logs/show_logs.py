@@ -1,13 +1,27 @@
 """Shows logs of nodes and services: runs of the node scripts, lines, and what there is."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.logs.gather import Asked, Gathered, follow_lines, gather
-from llm_fleet.cli.logs.log_place import HOSTS, LogPlace, StoppedTask, service_log_group_of, stopped_tasks
+from llm_fleet.cli.logs.log_place import (
+    HOSTS,
+    LogPlace,
+    StoppedTask,
+    described,
+    hyperpod_place,
+    log_group_of,
+    node_of,
+    parallelcluster_place,
+    prefix_of,
+    service_log_group_of,
+    stopped_tasks,
+    streams_of,
+)
 from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, follow, print_line, stream_lines, stream_names
 from llm_fleet.cli.logs.node_runs import NodeRun, Source, has_code, has_step, parse_runs
 from llm_fleet.cli.place import Kind, Place
@@ -16,7 +30,7 @@ from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.command_codes import LogsCode
 
-_SHOW_RUN_COLUMNS = (
+_RUN_COLUMNS = (
     Column(key="node", title="NODE"),
     Column(key="group", title="GROUP"),
     Column(key="outcome", title="START"),
@@ -38,7 +52,7 @@ _TONES = {"ok": Tone.GOOD, "FAILED": Tone.BAD, "done": Tone.GOOD, "failed": Tone
 
 def runs_table(runs: Sequence[NodeRun]) -> Table:
     """Return a row a node."""
-    return Table(columns=_SHOW_RUN_COLUMNS, rows=[_show_run_row(run) for run in runs])
+    return Table(columns=_RUN_COLUMNS, rows=[_run_row(run) for run in runs])
 
 
 def steps_table(run: NodeRun) -> Table:
@@ -71,13 +85,11 @@ def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
 
 def summary(runs: Sequence[NodeRun]) -> str:
     """Return one line that counts."""
-    counts: dict[str, int] = {}
-    for run in runs:
-        counts[run.words] = counts.get(run.words, 0) + 1
+    counts = Counter(run.words for run in runs)
     return f"{counted(len(runs), 'node')}: " + ", ".join(f"{number} {words}" for words, number in counts.items())
 
 
-def _show_run_row(run: NodeRun) -> dict[str, Cell]:
+def _run_row(run: NodeRun) -> dict[str, Cell]:
     outcome = run.words + ("" if run.lives else ", gone")
     if run.failed_before:
         outcome += f", try {run.failed_before + 1}"
@@ -121,13 +133,8 @@ def show_overview(place: Place, asked: Asked) -> int:
 
 def log_place(clients: AwsClients, place: Place) -> LogPlace:
     """Return what there is to read of a cluster."""
-    if place.kind is Kind.PARALLELCLUSTER:
-        from llm_fleet.cli.logs.log_place import parallelcluster_place
-
-        return parallelcluster_place(clients, place.name)
-    from llm_fleet.cli.logs.log_place import hyperpod_place
-
-    return hyperpod_place(clients, place.name)
+    of_kind = parallelcluster_place if place.kind is Kind.PARALLELCLUSTER else hyperpod_place
+    return of_kind(clients, place.name)
 
 
 def check_node(gathered: Gathered, asked: Asked, place: Place) -> None:
@@ -207,32 +214,25 @@ def _fits(line: LogLine, asked: Asked) -> bool:
 
 def _other_log(clients: AwsClients, place: Place, asked: Asked) -> int:
     """Show the lines of a log that is not of starts."""
-    group, names, whose = _tell_line_streams(clients, place, asked)
+    group, names, whose = _other_streams(clients, place, asked)
     for name in names:
         for line in stream_lines(clients.logs, group, name, since=asked.since):
             print_line(line, node=whose(line.stream), as_json=asked.as_json)
     return ExitCode.FINE
 
 
-def _tell_line_streams(clients: AwsClients, place: Place, asked: Asked) -> tuple[str, list[str], Callable[[str], str]]:
+def _other_streams(clients: AwsClients, place: Place, asked: Asked) -> tuple[str, list[str], Callable[[str], str]]:
     """Return the log group, the streams that are asked for, and how to tell whose one is."""
     assert asked.log is not None
     if place.kind is Kind.PARALLELCLUSTER:
-        from llm_fleet.cli.logs.log_place import node_of, parallelcluster_place, streams_of
-
         group = parallelcluster_place(clients, place.name).group or ""
         names = streams_of(asked.log, stream_names(clients.logs, group) or [])
         return group, [name for name in names if asked.node in (None, node_of(name))], lambda one: node_of(one) or one
-    from llm_fleet.cli.logs.log_place import described, log_group_of, prefix_of
-
     prefix = prefix_of(asked.log)
     cluster = described(clients, place.name)
     group = log_group_of(clients, place.name, cluster["ClusterArn"] if cluster else None)
-    names = [
-        name
-        for name in (stream_names(clients.logs, group, prefix) if group else None) or []
-        if _is_tell_line(name, asked)
-    ]
+    there = stream_names(clients.logs, group, prefix) if group else None
+    names = [name for name in there or () if _is_asked(name, asked)]
     if group is None or not names:
         refuse(
             LogsCode.NO_LOG,
@@ -244,19 +244,18 @@ def _tell_line_streams(clients: AwsClients, place: Place, asked: Asked) -> tuple
     return group, names, lambda one: one.rpartition("/")[2]
 
 
-def _is_tell_line(name: str, asked: Asked) -> bool:
+def _is_asked(name: str, asked: Asked) -> bool:
+    """Whether a stream is of the node and group that are asked for: `<prefix>/<group>/<node>`."""
     parts = name.split("/")
-    return (asked.node is None or parts[-1] == asked.node) and (asked.group is None or asked.group in parts[1:-1])
+    return asked.node in (None, parts[-1]) and (asked.group is None or asked.group in parts[1:-1])
 
 
-_OF_SERVICE_COLUMNS = (
+_TASK_COLUMNS = (
     Column(key="task", title="TASK"),
     Column(key="stopped", title="STOPPED (UTC)"),
     Column(key="code", title="WHY"),
     Column(key="reason", title="REASON", wraps=True),
 )
-_WELL = frozenset({"ServiceSchedulerInitiated", "UserInitiated"})
-"""Stop codes of tasks that nothing was wrong with."""
 
 
 def show_service(place: Place, asked: Asked) -> int:
@@ -266,28 +265,28 @@ def show_service(place: Place, asked: Asked) -> int:
         return _lines(clients, place, asked)
     tasks = stopped_tasks(clients, place.name, since=asked.since)
     if not tasks:
-        _of_service_streams(clients, place)
+        _service_streams(clients, place)
     if asked.failed:
-        tasks = [task for task in tasks if task.code not in _WELL]
+        tasks = [task for task in tasks if not task.is_well]
     if asked.as_json:
         print_json({"service": place.name, "stopped": tasks})
     elif tasks:
         print(
-            Table(columns=_OF_SERVICE_COLUMNS, rows=[_of_service_row(task) for task in tasks]).text(Screen.of_output()),
+            Table(columns=_TASK_COLUMNS, rows=[_task_row(task) for task in tasks]).text(Screen.of_output()),
             end="",
         )
     else:
         print("no task has stopped that ECS or the log still knows of")
         print(f"`llm-fleet logs {place.key or place.name} --raw` has the lines of its containers", file=sys.stderr)
-    return ExitCode.PROBLEMS if any(task.code not in _WELL for task in tasks) else ExitCode.FINE
+    return ExitCode.PROBLEMS if any(not task.is_well for task in tasks) else ExitCode.FINE
 
 
-def _of_service_row(task: StoppedTask) -> dict[str, Cell]:
+def _task_row(task: StoppedTask) -> dict[str, Cell]:
     return {
         "task": task.task,
         "stopped": task.stopped.strftime("%m-%d %H:%M:%S") if task.stopped else None,
-        "code": Toned(task.code, Tone.PLAIN if task.code in _WELL else Tone.BAD),
-        "reason": "; ".join([task.reason, *task.containers]),
+        "code": Toned(task.code, Tone.PLAIN if task.is_well else Tone.BAD),
+        "reason": task.why,
     }
 
 
@@ -295,7 +294,7 @@ def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
     group = service_log_group_of(place.name)
     if asked.follow and place.stack is not None:  # There will be one, as the fleet file says: it may be waited for.
         _follow(clients, group, asked)
-    names = [name for name in _of_service_streams(clients, place) if _is_of_service(name, asked)]
+    names = [name for name in _service_streams(clients, place) if _is_of_service(name, asked)]
     if asked.follow:
         _follow(clients, group, asked)
     if not names:
@@ -312,7 +311,7 @@ def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
     return ExitCode.FINE
 
 
-def _of_service_streams(clients: AwsClients, place: Place) -> list[str]:
+def _service_streams(clients: AwsClients, place: Place) -> list[str]:
     """Return the streams of a service. Raises `FleetError` (LF1121) where there is no log of it."""
     group = service_log_group_of(place.name)
     names = stream_names(clients.logs, group)
@@ -339,10 +338,7 @@ def _follow(clients: AwsClients, group: str, asked: Asked) -> NoReturn:
 
 def _is_of_service(name: str, asked: Asked) -> bool:
     """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and those of events."""
-    parts = name.split("/")
-    if asked.log is not None and asked.log != parts[0]:
-        return False
-    return asked.node in (None, parts[-1]) and (asked.group is None or asked.group in parts[1:-1])
+    return asked.log in (None, name.partition("/")[0]) and _is_asked(name, asked)
 
 
 def _whose(name: str) -> str:

@@ -4,12 +4,8 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from llm_fleet.cli.verb import Verbs
-
-if TYPE_CHECKING:
-    from llm_fleet.cli.mirror.locked_file import LockedFile
 
 
 def add_to(verbs: Verbs) -> None:
@@ -24,16 +20,32 @@ def add_to(verbs: Verbs) -> None:
     deed.add_argument("--environment", metavar="STACK", help="Python packages of that release for training, e.g. nxd")
     deed.add_argument("--requirements", type=Path, metavar="FILE", help="Python packages, with all that they need")
     deed.add_argument("--sources", action="append", default=[], type=Path, metavar="FILE", help="sources.list of apt")
-    deed.add_argument("--keyring", action="append", default=[], type=Path, metavar="FILE", help="keys of the sources")
+    deed.add_argument(
+        "--keyring", dest="keyrings", action="append", default=[], type=Path, metavar="FILE", help="keys of the sources"
+    )
     deed.add_argument("--installed", type=Path, metavar="FILE", help="dpkg status file of the nodes' image")
     deed.add_argument("--wheels", nargs="+", default=[], metavar="NAME==VERSION", help="Python wheels, without others")
-    deed.add_argument("--index", action="append", default=[], metavar="URL", help="index of wheels, https://…/simple")
     deed.add_argument(
-        "--index-of", nargs=2, action="append", default=[], metavar=("NAME", "URL"), help="index of one package alone"
+        "--index", dest="indexes", action="append", default=[], metavar="URL", help="index of wheels, https://…/simple"
+    )
+    deed.add_argument(
+        "--index-of",
+        dest="own_indexes",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "URL"),
+        help="index of one package alone",
     )
     deed.add_argument("--python", default="3.12", metavar="X.Y", help="Python that the wheels are for (default: 3.12)")
     deed.add_argument(
-        "--file", nargs=4, action="append", default=[], metavar=("NAME", "VERSION", "URL", "SHA256"), help="any file"
+        "--file",
+        dest="files",
+        nargs=4,
+        action="append",
+        default=[],
+        metavar=("NAME", "VERSION", "URL", "SHA256"),
+        help="any file",
     )
     deed.add_argument("--keep", type=Path, metavar="LOCK", help="a lock file whose other systems stay in it")
     deed.add_argument(
@@ -66,7 +78,8 @@ def _lock(arguments: argparse.Namespace) -> int:
     kept = [file for file in read_lock(arguments.keep) if file.system != arguments.system] if arguments.keep else []
     with tempfile.TemporaryDirectory(prefix="llm-fleet-") as scratch:
         found = resolve(Request.of(arguments), Path(scratch))
-    files = _merged(kept, found)
+    # Files for any system are in both.
+    files = list({(file.name, file.version, file.system): file for file in (*kept, *found)}.values())
     write_file(arguments.out, lock_text(files), force=arguments.force)
     total = sum(file.size for file in files)
     print(f"wrote {arguments.out}: {len(files)} files, {total / 1e6:.1f} MB", file=sys.stderr)
@@ -95,8 +108,3 @@ def _check(arguments: argparse.Namespace) -> int:
     count = check(files, open_store(arguments.to, arguments.region), quick=arguments.quick)
     print(f"{arguments.to}: all {count} files are there{'' if arguments.quick else ' and unchanged'}")
     return 0
-
-
-def _merged(kept: "list[LockedFile]", found: "list[LockedFile]") -> "list[LockedFile]":
-    """Return both, without files for any system that are in both."""
-    return list({(file.name, file.version, file.system): file for file in (*kept, *found)}.values())

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from llm_fleet.catalog.neuron import (
@@ -49,22 +49,8 @@ class Request:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "Request":
-        """Return what the command line asks for."""
-        return cls(
-            system=arguments.system,
-            packages=arguments.packages,
-            neuron=arguments.neuron,
-            sources=arguments.sources,
-            keyrings=arguments.keyring,
-            installed=arguments.installed,
-            wheels=arguments.wheels,
-            indexes=arguments.index,
-            python=arguments.python,
-            environment=arguments.environment,
-            requirements=arguments.requirements,
-            own_indexes=arguments.index_of,
-            files=arguments.file,
-        )
+        """Return what the command line asks for; its options have the names of the fields."""
+        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
 
     @property
     def asks_apt(self) -> bool:
@@ -177,7 +163,8 @@ def build(files: Iterable[LockedFile], store: Store, cache: Path | None) -> int:
             except FleetError as error:
                 problems.extend(error.problems)
             else:
-                _tell(f"{number}/{len(missing)}  {work[done]}  {_size(work[done].size)}")
+                told = f"{number}/{len(missing)}  {work[done]}  {work[done].size / 1e6:.1f} MB"
+                print(told, file=sys.stderr, flush=True)
     raise_problems(problems, subject="the mirror")
     return len(missing)
 
@@ -222,11 +209,3 @@ def _problem(code: Code, file: LockedFile, message: str, remedy: str) -> Problem
 def _once(files: Iterable[LockedFile]) -> list[LockedFile]:
     """Return `files` without those that have the content and name of another, e.g. of two systems."""
     return list({file.key: file for file in files}.values())
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB"

@@ -24,7 +24,7 @@ from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.terminal.screen import Tone, Toned, progress
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.verb import refuse
-from llm_fleet.cli.write_files import write_file
+from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost, cost_of
 from llm_fleet.rules.command_codes import PlanCode
@@ -138,10 +138,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
         refuse(
             PlanCode.PRICE_FILE,
-            f"the folder cannot be made: {reason}",
+            f"the folder cannot be made: {reason_of(error)}",
             "name a file with --prices",
             subject=str(folder),
         )

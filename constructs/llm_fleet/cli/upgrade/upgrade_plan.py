@@ -13,18 +13,18 @@ class GroupUpgrade:
     """One group of nodes."""
 
     name: str
-    role: str | None
-    instance_type: str
-    nodes: int
+    role: str | None = None
+    instance_type: str = ""
+    nodes: int = 0
     current: str
     """Release or id of the image that it runs; `unknown` where HyperPod does not tell."""
     wanted: str
     """What it would run."""
-    status: str | None
+    status: str | None = None
     """`UpToDate`, `UpdateAvailable`, `SecurityUpdateRequired`, `EndOfLife`."""
-    hook: str | None
+    hook: str | None = None
     """When its nodes run scripts; `None` for never."""
-    script: str | None
+    script: str | None = None
     """The script that runs."""
     steps: tuple[str, ...] = ()
     """What of our steps would run again, at most: a node leaves out what it does not need."""

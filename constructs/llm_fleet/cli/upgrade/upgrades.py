@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -58,7 +59,7 @@ def hyperpod_upgrade(
     Raises `FleetError` (LF1130, LF1131), `AwsRefusal`.
     """
     check_image(image)
-    config = _config(fleet, place)
+    config = None if fleet is None or place.key is None else fleet.hyperpod_clusters.get(place.key)
     with told_of_aws(str(place)):
         cluster: Any = clients.sagemaker.describe_cluster(ClusterName=place.name)
     groups = [_group(one, image, config) for one in cluster["InstanceGroups"]]
@@ -67,8 +68,8 @@ def hyperpod_upgrade(
     chosen = [group for group in groups if not only or group.name in only]
     chosen.sort(key=lambda group: order.index(group.role) if group.role in order else len(order))
     plan = UpgradePlan(about=str(place), groups=chosen)
-    plan.lost = [_hyperpod_upgrade_told(effect) for effect in software_update().lost]
-    plan.kept = [_hyperpod_upgrade_told(effect) for effect in software_update().kept]
+    plan.lost = [_told(effect) for effect in software_update().lost]
+    plan.kept = [_told(effect) for effect in software_update().kept]
     _of_file(plan, fleet, config)
     _of_groups(plan, image)
     _of_accounting(plan, cluster)
@@ -91,10 +92,6 @@ def check_image(image: str | None) -> None:
     )
 
 
-def _config(fleet: "Fleet | None", place: Place) -> "HyperPodConfig | None":
-    return None if fleet is None or place.key is None else fleet.hyperpod_clusters.get(place.key)
-
-
 def _check_groups(only: Sequence[str], groups: Sequence[GroupUpgrade], place: Place) -> None:
     from llm_fleet.rules.values import did_you_mean
 
@@ -109,11 +106,12 @@ def _group(told: Mapping[str, Any], image: str | None, config: "HyperPodConfig |
     name, scripts = told["InstanceGroupName"], _within(told, "LifeCycleConfig")
     hook = next((one for one in ("OnInitComplete", "OnCreate") if scripts.get(one)), None)
     role = _within(told, "SlurmConfig").get("NodeType") or _role(name, config)
+    several: Sequence[str] = _within(told, "InstanceRequirements").get("CurrentInstanceTypes", ())
     release, current = told.get("CurrentImageReleaseVersion"), told.get("CurrentImageId")
     return GroupUpgrade(
         name=name,
         role=role,
-        instance_type=told.get("InstanceType") or ", ".join(_types(told)),
+        instance_type=told.get("InstanceType") or ", ".join(several),
         nodes=told.get("CurrentCount", 0),
         current=" ".join(filter(None, [release, current])) or "unknown",
         wanted=image or _LATEST,
@@ -131,10 +129,6 @@ def _within(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found or _NOTHING
 
 
-def _types(told: Mapping[str, Any]) -> list[str]:
-    return list(_within(told, "InstanceRequirements").get("CurrentInstanceTypes", ()))
-
-
 def _role(name: str, config: "HyperPodConfig | None") -> str | None:
     group = None if config is None else config.by_name.get(name)
     return None if group is None else group.node_type.value
@@ -150,7 +144,7 @@ def _steps(role: str | None, hook: str | None, script: str | None, config: "Hype
     return (*(name for name in shipped if name not in skipped), *own)
 
 
-def _hyperpod_upgrade_told(effect: Effect) -> str:
+def _told(effect: Effect) -> str:
     where = f"{effect.what} ({effect.on})" if effect.on else effect.what
     return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
 
@@ -206,7 +200,7 @@ def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
             "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
             "the AMI's database may have another name, `sudo mysql -e 'show databases'` lists them"
         )
-    plan.lost += [_hyperpod_upgrade_told(effect) for effect in software_update().controller_lost]
+    plan.lost += [_told(effect) for effect in software_update().controller_lost]
 
 
 def _commands(
@@ -261,7 +255,7 @@ def parallelcluster_upgrade(
         plan.warnings.append("nothing changes: it runs this version, on this image")
         return plan
     plan.warnings += plan_text(changes).rstrip().splitlines()
-    plan.lost = [_other_upgrade_told(effect) for effect in software_update().parallelcluster_lost]
+    plan.lost = [_told(effect) for effect in software_update().parallelcluster_lost]
     plan.kept = ["shared file systems and buckets: they are no part of the cluster"]
     plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` where it is another cluster"]
     plan.before = ["llm-fleet update-plan --deployed OLD --planned NEW   # tells of every other change, too"]
@@ -274,26 +268,24 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
     Raises `AwsRefusal`, or `FleetError` (LF1008) when there is no such service.
     """
     with told_of_aws(str(place)):
-        answer = clients.ecs.list_container_instances(cluster=place.name)
-        arns = answer["containerInstanceArns"]
+        arns = clients.ecs.list_container_instances(cluster=place.name)["containerInstanceArns"]
         hosts: list[Any] = []
         if arns:
-            hosts = list(
-                clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)[
-                    "containerInstances"
-                ]
-            )
+            told = clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)
+            hosts = list(told["containerInstances"])
     if not hosts and not living_services(clients, place):
         refuse_gone(place)
-    running: dict[str, int] = {}
-    for host in hosts:
-        attributes = {one["name"]: one.get("value") for one in host.get("attributes", [])}
-        name = str(attributes.get("ecs.ami-id") or "unknown")
-        running[name] = running.get(name, 0) + 1
+    running = Counter(
+        next((one.get("value") for one in host.get("attributes", []) if one["name"] == "ecs.ami-id"), None) or "unknown"
+        for host in hosts
+    )
     wanted = image or _ami(fleet, place) or "the newest that the catalog has for the server's driver"
     plan = UpgradePlan(about=str(place))
-    plan.groups = [_hosts(name, number, wanted) for name, number in (running or {"unknown": 0}).items()]
-    plan.lost = [_other_upgrade_told(effect) for effect in software_update().service_lost]
+    plan.groups = [
+        GroupUpgrade(name="hosts", nodes=number, current=name, wanted=wanted)
+        for name, number in (running or {"unknown": 0}).items()
+    ]
+    plan.lost = [_told(effect) for effect in software_update().service_lost]
     plan.kept = ["the model: in its bucket, or on its shared cache; the load balancer's name and certificate"]
     plan.warnings = [
         "a host of the new image comes before one of the old goes; tasks on the old finish their requests first"
@@ -330,35 +322,13 @@ def _head(old: "DeployedConfiguration", version: str, image: str | None) -> Grou
     current: Any = _section(old.configuration.get("Image")).get("CustomAmi")
     return GroupUpgrade(
         name="the cluster",
-        role=None,
-        instance_type="",
-        nodes=0,
         current=f"{old.version or 'unknown'}{f' on {current}' if current else ''}",
         wanted=f"{version}{f' on {image}' if image else ''}",
-        status=None,
         hook="OnNodeConfigured",
         script="on_node_configured.sh",
-    )
-
-
-def _hosts(current: str, number: int, wanted: str) -> GroupUpgrade:
-    return GroupUpgrade(
-        name="hosts",
-        role=None,
-        instance_type="",
-        nodes=number,
-        current=current,
-        wanted=wanted,
-        status=None,
-        hook=None,
-        script=None,
     )
 
 
 def _ami(fleet: "Fleet | None", place: Place) -> str | None:
     service: Any = None if fleet is None or place.key is None else fleet.services.get(place.key)
     return getattr(getattr(service, "hosts", None), "ami", None)
-
-
-def _other_upgrade_told(effect: Effect) -> str:
-    return f"{effect.what} ({effect.on}): {effect.where}"
