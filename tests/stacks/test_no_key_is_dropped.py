@@ -69,7 +69,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/fleet_file/check_training_jobs.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
-    "constructs/llm_fleet/rules/sagemaker/endpoint_choice.py",
+    "constructs/llm_fleet/rules/sagemaker/endpoint.py",
     "constructs/llm_fleet/rules/sagemaker/endpoint_image.py",
 )
 

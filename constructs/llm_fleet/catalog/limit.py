@@ -23,6 +23,10 @@ class Limit:
         """Return whether the whole of `text` has the pattern; its length is not looked at."""
         return self.pattern is None or re.fullmatch(self.pattern, text) is not None
 
+    def fits(self, text: str) -> bool:
+        """Return whether `text` has the pattern and the length."""
+        return self.matches(text) and self.holds(len(text))
+
     @property
     def range(self) -> str:
         """The bounds as a user reads them, e.g. `1 to 63`."""

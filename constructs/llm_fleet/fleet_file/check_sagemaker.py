@@ -17,9 +17,10 @@ from llm_fleet.fleet_file.sagemaker import (
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.inference.model import check_one_place
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint
-from llm_fleet.rules.sagemaker.endpoint_model import PLACES, check_one_place
+from llm_fleet.rules.sagemaker.endpoint_model import PLACES
 from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reached_names, is_code_commit
 from llm_fleet.rules.sagemaker.studio import check_same_ids, check_studio_place, studio_zones
 from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
@@ -244,7 +245,8 @@ def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
 
 
 def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
-    places = check_one_place(model, (*PLACES, "bucket"), in_file=True)
+    remedy = "add it, e.g. `hub: EleutherAI/gpt-j-6b`"
+    places = check_one_place(model, (*PLACES, "bucket"), remedy=remedy, in_file=True)
     yield from places
     if places and places[0].code is Code.MISSING_KEY:
         return

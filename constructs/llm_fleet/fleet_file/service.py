@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from llm_fleet.fleet_file.storage import StorageConfig
 from llm_fleet.named_files.named_file import read_shape
-from llm_fleet.rules.inference.model import bucket_and_prefix
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.model_shape import ModelShape
 from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource

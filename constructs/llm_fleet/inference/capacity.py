@@ -29,8 +29,7 @@ from llm_fleet.inference.model import ModelMount, model_mount, model_permissions
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.logs import log_group_arn
 from llm_fleet.network.network import Network
-from llm_fleet.rules.inference.driver import driver_for
-from llm_fleet.rules.inference.hosts import check_driver_source
+from llm_fleet.rules.inference.hosts import check_driver_source, driver_for
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.service import Hosts, TaskCount
 

@@ -29,9 +29,9 @@ from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.network.network import Network
 from llm_fleet.references import region_of
 from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.inference.driver import driver_for
 from llm_fleet.rules.inference.export import check_export_of, export_disk_gib, export_host
 from llm_fleet.rules.inference.fit import GIB, export_bytes
+from llm_fleet.rules.inference.hosts import driver_for
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.model_server import ModelServer

@@ -17,8 +17,8 @@ from llm_fleet.iam.statements import BucketAccess, Permission, statement_of
 from llm_fleet.lifecycle import model_checker
 from llm_fleet.lifecycle.python_function import DeploymentCode, DeploymentFunction
 from llm_fleet.lifecycle.script_folder import ScriptFile, read_scripts
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.inference.fit import cache_gib
-from llm_fleet.rules.inference.model import bucket_and_prefix
 from llm_fleet.spec.served_model import Model, ModelSource
 from llm_fleet.spec.service import Capacity
 

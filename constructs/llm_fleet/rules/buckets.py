@@ -73,6 +73,12 @@ def _reason(name: str) -> str | None:
     return None
 
 
+def bucket_and_prefix(uri: str) -> tuple[str, str]:
+    """Return bucket and prefix, or key, of `s3://bucket/prefix`, without slashes at the prefix's ends."""
+    bucket, _, prefix = uri.removeprefix("s3://").partition("/")
+    return bucket, prefix.strip("/")
+
+
 _PATTERN = "*?$"
 """What policies read as any text, any character, or the beginning of a variable."""
 

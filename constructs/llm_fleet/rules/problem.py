@@ -1,9 +1,10 @@
 """What a rule reports, its code, and the error that carries one or many reports to the user."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from functools import wraps
+from typing import Any, ParamSpec, Self
 
 
 class AnyCode(StrEnum):
@@ -60,6 +61,19 @@ class Problem:
         return "\n".join(lines)
 
 
+_Arguments = ParamSpec("_Arguments")
+
+
+def rule(check: Callable[_Arguments, Iterable[Problem]]) -> Callable[_Arguments, list[Problem]]:
+    """Let `check` be written as a generator, which yields each problem where it finds it; callers get the list."""
+
+    @wraps(check)
+    def listed(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> list[Problem]:
+        return list(check(*args, **kwargs))
+
+    return listed
+
+
 class FleetError(ValueError):
     """Everything that is wrong with what the user gave, at once.
 
@@ -80,6 +94,11 @@ def raise_problems(problems: Iterable[Problem], *, subject: str = "") -> None:
     found = list(problems)
     if found:
         raise FleetError(found, subject=subject)
+
+
+def under(problems: Iterable[Problem], *prefix: PathPart) -> list[Problem]:
+    """Return `problems`, seen from further out: their paths begin with `prefix`."""
+    return [problem.under(*prefix) for problem in problems]
 
 
 def _short(value: Any, limit: int = 120) -> str:

@@ -1,8 +1,8 @@
-"""Rules of plain values: names, numbers, addresses of mail, days that logs are kept, secrets, cron."""
+"""Rules of plain values: names, numbers, choices, addresses of mail, days that logs are kept, secrets, cron."""
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeGuard
 
@@ -11,7 +11,7 @@ from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.catalog.limit import CronField, Limit
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import AnyCode, Problem
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
 
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9-]")
@@ -133,9 +133,7 @@ def check_positive(
 
     `None` and what is not known yet pass. `what` names it, e.g. `the share of errors`.
     """
-    if value is None or is_unresolved(value):
-        return []
-    if _is_number(value) and math.isfinite(value) and 0 < value <= most:
+    if is_positive(value, most=most):
         return []
     allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most:g}"
     return [
@@ -150,10 +148,24 @@ def check_positive(
     ]
 
 
+def is_positive(value: float | None, *, most: float = math.inf) -> bool:
+    """Return whether `value` is a number above 0, `most` at most. `None` and what is not known yet pass."""
+    if value is None or is_unresolved(value):
+        return True
+    return _is_number(value) and math.isfinite(value) and 0 < value <= most
+
+
 def _fault(value: object, most: float) -> str:
     if not _is_number(value):
         return "is no number"
     return f"is above {most:g}" if value > most else "is not above 0"
+
+
+def is_above(left: float | None, right: float | None) -> bool:
+    """Return whether both are known numbers, and `left` is the greater."""
+    if not _is_number(left) or not _is_number(right) or is_unresolved(left) or is_unresolved(right):
+        return False
+    return left > right
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
@@ -178,6 +190,24 @@ def did_you_mean(value: str, candidates: Iterable[str], *, otherwise: str) -> st
     """Return the remedy that offers the nearest of `candidates`, or `otherwise` when none is near."""
     offer = nearest(value, candidates)
     return f"write {offer!r}" if offer else otherwise
+
+
+def check_known(
+    value: str, known: Collection[str], code: AnyCode, *path: PathPart, message: str, otherwise: str
+) -> list[Problem]:
+    """Return a problem at `path` unless `value` is one of `known`; the remedy offers the nearest, or is `otherwise`."""
+    if is_unresolved(value) or value in known:
+        return []
+    return [
+        Problem(
+            code=code,
+            message=message,
+            remedy=did_you_mean(value, known, otherwise=otherwise),
+            path=path,
+            value=value,
+            allowed=", ".join(known),
+        )
+    ]
 
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")

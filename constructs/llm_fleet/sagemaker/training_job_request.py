@@ -18,7 +18,7 @@ from llm_fleet.catalog.training_job import launchers, training_instances, traini
 from llm_fleet.iam.statements import BucketAccess, Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.addresses import AddressClaim
-from llm_fleet.rules.sagemaker.training_job_data import bucket_and_key
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.sagemaker.training_job_values import hyperparameter_text
 from llm_fleet.rules.training.image import ecr_repository
 from llm_fleet.sagemaker.training_job_permissions import JobFeatures
@@ -328,5 +328,5 @@ def _accesses(places: tuple[tuple[str, str | None], ...], place: Place) -> tuple
     return tuple(
         BucketAccess(bucket_arn=f"arn:{place.partition}:s3:::{bucket}", prefix=prefix, key_arn=key_arn)
         for uri, key_arn in dict.fromkeys(places)
-        for bucket, prefix in [bucket_and_key(uri)]
+        for bucket, prefix in [bucket_and_prefix(uri)]
     )

@@ -10,6 +10,7 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.resource_permissions import grant_volumes
 from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.sagemaker.training_job_permissions import plan_permissions
@@ -227,11 +228,7 @@ def split_places(uris: Sequence[str]) -> tuple[tuple[str, str], ...]:
     Raises `FleetError` (LF993) for one that is known only at deployment as a whole: no policy could be made of it.
     """
     raise_problems([_unknown_place(uri) for uri in uris if not uri.startswith("s3://")])
-    found: list[tuple[str, str]] = []
-    for uri in uris:
-        bucket, _, prefix = uri.removeprefix("s3://").partition("/")
-        found.append((bucket, prefix.strip("/")))
-    return tuple(found)
+    return tuple(map(bucket_and_prefix, uris))
 
 
 def _unknown_place(uri: str) -> Problem:

@@ -16,13 +16,15 @@ from llm_fleet.catalog.neuron import (
     parts,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.driver import check_driver, driver_for, runtime_of
 from llm_fleet.rules.inference.hosts import (
+    check_driver,
     check_driver_source,
     check_host_type,
     check_hosts,
     check_hosts_with,
+    driver_for,
     nearest_neuron_type,
+    runtime_of,
 )
 from llm_fleet.rules.problem import AnyCode, FleetError
 from llm_fleet.rules.terms import InternetAccess
@@ -214,7 +216,7 @@ def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
 def test_each_image_has_a_driver_that_it_works_with(kind: ServerKind, driver: str) -> None:
     server = a_server(kind=kind)
     assert driver_for(server) == driver
-    assert check_driver(server, driver) == []
+    assert check_driver(server, Hosts(driver_version=driver)) == []
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_an_image_of_ones_own_gets_the_driver_for_its_runtime(runtime: str, driv
 
 
 def test_a_driver_too_new_names_both_and_the_way_out() -> None:
-    (problem,) = check_driver(a_server(), "2.29.0.0")
+    (problem,) = check_driver(a_server(), Hosts(driver_version="2.29.0.0"))
     assert problem.code.value == "LF706"
     assert "2.29.0.0" in problem.message
     assert "2.26.42.0" in problem.message
@@ -238,15 +240,15 @@ def test_a_driver_too_new_names_both_and_the_way_out() -> None:
 
 def test_a_driver_too_old_for_the_runtime() -> None:
     server = a_server(image=OWN_IMAGE, runtime_version="2.32.31.0")
-    (problem,) = check_driver(server, "2.26.10.0")
+    (problem,) = check_driver(server, Hosts(driver_version="2.26.10.0"))
     assert problem.code.value == "LF706"
     assert OWN_IMAGE in problem.message
     assert problem.allowed == "2.28.0.0"
-    assert check_driver(server, "2.27.4.0") == []
+    assert check_driver(server, Hosts(driver_version="2.27.4.0")) == []
 
 
 def test_a_driver_that_is_no_version() -> None:
-    assert [problem.code.value for problem in check_driver(a_server(), "2.28")] == ["LF707"]
+    assert [problem.code.value for problem in check_driver(a_server(), Hosts(driver_version="2.28"))] == ["LF707"]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +261,7 @@ def test_a_driver_that_is_no_version() -> None:
     ],
 )
 def test_what_is_not_known_passes(server: ModelServer, driver: str | None) -> None:
-    assert check_driver(server, driver) == []
+    assert check_driver(server, Hosts(driver_version=driver)) == []
 
 
 def test_the_runtime_is_the_one_told() -> None:

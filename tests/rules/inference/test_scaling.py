@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.scaling import check_scaling
+from llm_fleet.rules.inference.service import check_scaling
 from llm_fleet.rules.problem import AnyCode, Problem
 from llm_fleet.spec.service import ServiceSpec
 from tests.rules.inference.services import service

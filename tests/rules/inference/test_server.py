@@ -69,7 +69,6 @@ def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
         (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "sizes are tensor_parallel, batch_size"),
         (ServerKind.HUGGING_FACE_VLLM, "HF_HOME", "/x", "LF708", "remove it"),
         (ServerKind.TGI, "1ST", "x", "LF708", "no digit first"),
-        (ServerKind.TGI, "NEURON_RT_LOG_LEVEL", 3, "LF708", "in quotes"),
         (ServerKind.AWS_VLLM, "WANDB_API_KEY", "abc", "LF709", "Secrets Manager"),
         (ServerKind.AWS_VLLM, "EXTRA", f"hf_{'a' * 34}", "LF709", "Secrets Manager"),
         (ServerKind.AWS_VLLM, "EXTRA", "{{resolve:secretsmanager:key}}", "LF709", "Secrets Manager"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_instance
-from llm_fleet.rules.sagemaker.endpoint_choice import download_seconds, startup_seconds, variables, volume_gib
+from llm_fleet.rules.sagemaker.endpoint import download_seconds, startup_seconds, variables, volume_gib
 from llm_fleet.rules.sagemaker.endpoint_image import ami_for
 from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel, NeuronSettings
 from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, endpoint

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from llm_fleet.catalog.model_server import export_disk_copies, fargate_facts, model_exports, model_servers, tools_image
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import task_memory_mib
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, check_fit, export_bytes, in_gib, weight_bytes
 from llm_fleet.rules.inference.hosts import check_host_type, check_hosts
-from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_place
+from llm_fleet.rules.inference.model import check_model, check_place
 from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
 from llm_fleet.rules.inference.service import check_pulled_image
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule, under
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.model_server import ModelServer
@@ -20,9 +21,10 @@ from llm_fleet.spec.served_model import Model, ModelSource
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 
 
+@rule
 def check_service_export(
     service: ServiceSpec, export: ExportSpec, *, region: str | None, internet: InternetAccess | None
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return what is wrong with the export of `service`, by its attribute names and, below `export`, those of `export`.
 
     Ask only of a server and a model that are right. `internet`: of the network that it runs in; `None` where that is
@@ -30,12 +32,16 @@ def check_service_export(
     """
     tools = export.tools_image or tools_image()
     problems = [
-        *(problem.under("export", "source") for problem in check_model(export.source)),
+        *under(check_model(export.source), "export", "source"),
         *check_export(export, service.model, service.server),
-        *(problem.under("export") for problem in check_export_network(export.source, internet)),
+        *under(check_export_network(export.source, internet), "export"),
         *check_pulled_image(tools, "export", "tools_image", region=region, internet=internet),
     ]
-    return problems or _check_host(service, export)
+    yield from problems
+    serving = neuron_instance(service.instance_type)
+    if not problems and not export.fargate and serving is not None:
+        cores = cores_of(service.server, serving)
+        yield from check_export_host(service.model, export_host(service, export), server=service.server, cores=cores)
 
 
 def check_export_of(
@@ -45,38 +51,29 @@ def check_export_of(
 
     It is judged by what the export needs of the service: server, model and instance type.
     """
-    server, model, hosts = service.server, service.model, export.hosts
-    of_type = check_host_type(service.instance_type, managed=False)
+    server, model, on = service.server, service.model, service.instance_type
+    of_type = check_host_type(on, managed=False)
     own = [] if export.instance_type is None else check_host_type(export.instance_type, managed=False)
-    of_model = [problem.under("model") for problem in (check_place(model) or check_model(model))]
-    of_server = [
-        problem.under("server")
-        for problem in (*check_server(server), *check_server_on(server, service.instance_type, region))
-    ]
+    of_model = under(check_place(model) or check_model(model), "model")
+    of_server = under([*check_server(server), *check_server_on(server, on, region)], "server")
     problems = [
         *of_type,
         *of_server,
         *of_model,
-        *(problem.under("export") for problem in own),
-        *(problem.under("export", "hosts") for problem in check_hosts(hosts)),
-        *(problem.under("export", "source") for problem in check_place(export.source)),
+        *under(own, "export"),
+        *under(check_hosts(export.hosts), "export", "hosts"),
+        *under(check_place(export.source), "export", "source"),
         *check_pulled_image(server.image, "server", "image", region=region, internet=internet),
-        *_two_places(export),
+        *under(_two_places(export), "export"),
     ]
     if not (of_server or of_type or of_model):
-        problems += check_fit(server, model, service.instance_type)
+        problems += check_fit(server, model, on)
     return problems or check_service_export(service, export, region=region, internet=internet)
 
 
 def _two_places(export: ExportSpec) -> Iterator[Problem]:
     if export.fargate and (export.instance_type is not None or export.hosts != Hosts()):
-        yield Problem(
-            code=Code.MODEL_EXPORT,
-            message="both hosts of your own and Fargate",
-            remedy="leave one of them out",
-            path=("export", "fargate"),
-            value=True,
-        )
+        yield export.wrong("fargate", Code.MODEL_EXPORT, "both hosts of your own and Fargate", "leave one of them out")
 
 
 def export_host(service: ServiceSpec, export: ExportSpec) -> str:
@@ -91,55 +88,44 @@ def export_host(service: ServiceSpec, export: ExportSpec) -> str:
 
 def check_export(export: ExportSpec, model: Model, server: ModelServer) -> list[Problem]:
     """Return what keeps `server`'s image from exporting the checkpoint of `export` as `model`."""
-    source, fargate = export.source, export.fargate
+    room = _fargate_room(export, model.size, server) if export.fargate and model.size is not None else ()
     return [
-        *(problem.under("export", "source") for problem in _source(source)),
-        *(problem.under("model") for problem in _target(source, model)),
-        *(problem.under("server") for problem in _server(server, fargate=fargate)),
-        *(_fargate_room(model.size, server) if fargate and model.size is not None else ()),
+        *under(_source(export.source), "export", "source"),
+        *under(_target(export.source, model), "model"),
+        *under(_server(server, fargate=export.fargate), "server"),
+        *under(room, "export"),
     ]
 
 
-def _check_host(service: ServiceSpec, export: ExportSpec) -> list[Problem]:
-    serving = neuron_instance(service.instance_type)
-    if export.fargate or serving is None:
-        return []
-    cores = cores_of(service.server, serving)
-    return check_export_host(service.model, export_host(service, export), server=service.server, cores=cores)
-
-
-def check_export_host(model: Model, instance_type: str, *, server: ModelServer, cores: int) -> list[Problem]:
+@rule
+def check_export_host(model: Model, instance_type: str, *, server: ModelServer, cores: int) -> Iterator[Problem]:
     """Return a problem when a host of `instance_type` has too little memory, or too few cores, for the export."""
     instance = None if is_unresolved(instance_type) else neuron_instance(instance_type)
     if instance is None or model.size is None or _holds(model.size, instance, cores):
-        return []
+        return
     smallest = export_instance(model, server=server, cores=cores, family=instance.family)
-    return [
-        Problem(
-            code=Code.MODEL_EXPORT_MEMORY,
-            message=f"exporting the model takes {in_gib(export_bytes(model.size))} of host memory and {cores} "
-            f"NeuronCores, and {instance.name} has {task_memory_mib(instance) / 1024:.1f} GiB for a task and "
-            f"{instance.cores}",
-            remedy=f"take {smallest}, the smallest that does" if smallest else "export it on a host of your own",
-            path=("export", "instance_type"),
-            value=instance.name,
-        )
-    ]
+    yield Problem(
+        code=Code.MODEL_EXPORT_MEMORY,
+        message=f"exporting the model takes {in_gib(export_bytes(model.size))} of host memory and {cores} "
+        f"NeuronCores, and {instance.name} has {task_memory_mib(instance) / 1024:.1f} GiB for a task and "
+        f"{instance.cores}",
+        remedy=f"take {smallest}, the smallest that does" if smallest else "export it on a host of your own",
+        path=("export", "instance_type"),
+        value=instance.name,
+    )
 
 
-def check_export_network(source: Model, internet: InternetAccess | None) -> list[Problem]:
+@rule
+def check_export_network(source: Model, internet: InternetAccess | None) -> Iterator[Problem]:
     """Return a problem when a checkpoint on the Hub cannot be fetched; `internet` is `None` where nobody told."""
-    if internet != InternetAccess.NONE or source.source is not ModelSource.HUB:
-        return []
-    return [
-        Problem(
+    if internet == InternetAccess.NONE and source.source is ModelSource.HUB:
+        yield Problem(
             code=Code.CLOSED_NETWORK,
             message="the checkpoint is fetched from the Hub, and this network has no way there",
             remedy="copy it into a bucket and name it as s3://…, or give the network a NAT gateway",
             path=("source", *source.place),
             value=source.place_value,
         )
-    ]
 
 
 def export_instance(model: Model, *, server: ModelServer, cores: int, family: str) -> str | None:
@@ -167,11 +153,21 @@ def _holds(shape: ModelShape, instance: NeuronInstance, cores: int) -> bool:
 
 def _source(source: Model) -> Iterator[Problem]:
     if source.is_compiled:
-        yield _problem(
-            "the checkpoint is said to be exported already", "say that it is not: compiled=False", "compiled", True
+        yield source.wrong(
+            "compiled",
+            Code.MODEL_EXPORT,
+            "the checkpoint is said to be exported already",
+            "say that it is not: compiled=False",
+            value=True,
         )
     if source.source is ModelSource.IMAGE:
-        yield _problem("a checkpoint in the image cannot be exported", "take it from S3 or the Hub", "source", "image")
+        yield source.wrong(
+            "source",
+            Code.MODEL_EXPORT,
+            "a checkpoint in the image cannot be exported",
+            "take it from S3 or the Hub",
+            value="image",
+        )
 
 
 def _target(source: Model, model: Model) -> Iterator[Problem]:
@@ -179,7 +175,9 @@ def _target(source: Model, model: Model) -> Iterator[Problem]:
         yield _at_place(model, "an exported model can only be written to S3", "write s3://bucket/prefix")
         return
     if not model.is_compiled:
-        yield _problem("what is exported is compiled", "leave `compiled` out", "compiled", False)
+        yield model.wrong(
+            "compiled", Code.MODEL_EXPORT, "what is exported is compiled", "leave `compiled` out", value=False
+        )
     if is_unresolved(model.location) or is_unresolved(source.location) or source.source is not ModelSource.S3:
         return
     (bucket, prefix), (from_bucket, from_prefix) = bucket_and_prefix(model.location), bucket_and_prefix(source.location)
@@ -192,39 +190,34 @@ def _target(source: Model, model: Model) -> Iterator[Problem]:
 def _server(server: ModelServer, *, fargate: bool) -> Iterator[Problem]:
     facts = model_exports().get(server.kind)
     if facts is None:
-        yield _problem(
+        yield server.wrong(
+            "kind",
+            Code.MODEL_EXPORT,
             f"the image of {server.kind} has no command that exports a model: it compiles what it does not find when "
             f"it starts",
             f"export with {' or '.join(model_exports())}, or let the server compile",
-            "kind",
-            str(server.kind),
         )
     elif fargate and not facts.cpu:
-        yield _problem(
+        yield server.wrong(
+            "kind",
+            Code.MODEL_EXPORT,
             f"the image of {server.kind} exports language models on hosts with Neuron devices only",
             "leave `fargate` out",
-            "kind",
-            str(server.kind),
         )
 
 
-def _fargate_room(shape: ModelShape, server: ModelServer) -> Iterator[Problem]:
+def _fargate_room(export: ExportSpec, shape: ModelShape, server: ModelServer) -> Iterator[Problem]:
     facts, need = fargate_facts(), export_bytes(shape)
     storage = export_disk_gib(shape) + model_servers()[server.kind].image_gib
     if need > facts.memory_max_gib * GIB or storage > facts.storage_max_gib:
-        yield Problem(
-            code=Code.MODEL_EXPORT_MEMORY,
-            message=f"exporting the model takes {in_gib(need)} of memory and {storage} GiB of disk, and a task of "
+        yield export.wrong(
+            "fargate",
+            Code.MODEL_EXPORT_MEMORY,
+            f"exporting the model takes {in_gib(need)} of memory and {storage} GiB of disk, and a task of "
             f"Fargate has {facts.memory_max_gib} GiB and {facts.storage_max_gib} GiB at most",
-            remedy="leave `fargate` out: it is then exported on a Neuron host that is large enough",
-            path=("export", "fargate"),
-            value=True,
+            "leave `fargate` out: it is then exported on a Neuron host that is large enough",
         )
 
 
 def _at_place(model: Model, message: str, remedy: str) -> Problem:
     return Problem(code=Code.MODEL_EXPORT, message=message, remedy=remedy, path=model.place, value=model.place_value)
-
-
-def _problem(message: str, remedy: str, path: str, value: object) -> Problem:
-    return Problem(code=Code.MODEL_EXPORT, message=message, remedy=remedy, path=(path,), value=value)

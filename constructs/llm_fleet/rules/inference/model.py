@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,17 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.neuron import NeuronInstance, host_facts
 from llm_fleet.catalog.service import task_memory_mib
-from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
+from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import host_bytes
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule, under
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.model_server import ModelServer, ServerKind
 from llm_fleet.spec.model_shape import ModelShape
 from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource
+from llm_fleet.spec.spec import Spec
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _HUB_ID_LENGTH = 96
@@ -31,27 +32,35 @@ _OBJECT_URL = re.compile(r"https?://(?:s3[.-][\w.-]+/(?P<path>.+)|(?P<host>[^/]+
 _ARN = re.compile(r"arn:aws[\w-]*:s3:::(?P<path>.+)")
 
 
+_PLACES = ("s3_uri", "bucket", "hub_id", "image_path")
+
+
 def check_place(model: Model) -> list[Problem]:
     """Return what is wrong with the keys that say where `model` is, and with those that only one place has.
 
     Nothing else of the model is to be judged then.
     """
-    places = ("s3_uri", "bucket", "hub_id", "image_path")
-    written = [attribute for attribute in places if getattr(model, attribute) is not None]
+    nowhere = all(getattr(model, attribute) is None for attribute in _PLACES)
+    of_place = check_one_place(model, _PLACES, remedy="add it, e.g. s3_uri='s3://my-models/tanuki-8b'")
+    return of_place if nowhere else [*of_place, *_prefix(model), *_mounted(model)]
+
+
+@rule
+def check_one_place(model: Spec, attributes: Sequence[str], *, remedy: str, in_file: bool = False) -> Iterator[Problem]:
+    """Return a problem unless one of `attributes` says where `model` is; `in_file`: speak of a fleet file's keys."""
+    names = {attribute: model.key_of(attribute) if in_file else attribute for attribute in attributes}
+    allowed = f"one of {', '.join(names.values())}"
+    written = [attribute for attribute in attributes if getattr(model, attribute) is not None]
     if not written:
-        return [
-            Problem(
-                code=Code.MISSING_KEY,
-                message="nobody told where the model is",
-                allowed=f"one of {', '.join(places)}",
-                remedy="add it, e.g. s3_uri='s3://my-models/tanuki-8b'",
-            )
-        ]
-    return [
-        *(_second_place(model, attribute, written[0], places) for attribute in written[1:]),
-        *_prefix(model),
-        *_mounted(model),
-    ]
+        yield Problem(code=Code.MISSING_KEY, message="nobody told where the model is", allowed=allowed, remedy=remedy)
+    for attribute in written[1:]:
+        yield model.wrong(
+            attribute,
+            Code.CONTRADICTION,
+            f"the model is in one place, and `{names[written[0]]}` names another",
+            "keep one of them",
+            allowed=allowed,
+        )
 
 
 def check_model(model: Model) -> list[Problem]:
@@ -69,12 +78,6 @@ def check_model(model: Model) -> list[Problem]:
         # The size is known by the end of the address: of a wrong one nobody asks for it.
         *([] if of_place and model.size is None else _shape(model)),
     ]
-
-
-def bucket_and_prefix(location: str) -> tuple[str, str]:
-    """Return bucket and prefix of `s3://bucket/prefix`, without slashes at the prefix's ends."""
-    bucket, _, prefix = location.removeprefix(S3_SCHEME).partition("/")
-    return bucket, prefix.strip("/")
 
 
 def _in_s3(location: str) -> Iterator[Problem]:
@@ -157,20 +160,18 @@ def _revision(model: Model) -> Iterator[Problem]:
     if revision is None or is_unresolved(revision):
         return
     if model.source is not ModelSource.HUB:
-        yield Problem(
-            code=Code.MODEL_REVISION,
-            message="only a model on the Hub has revisions",
-            remedy="leave `revision` out; in S3 another prefix is another revision",
-            path=("revision",),
-            value=revision,
+        yield model.wrong(
+            "revision",
+            Code.MODEL_REVISION,
+            "only a model on the Hub has revisions",
+            "leave `revision` out; in S3 another prefix is another revision",
         )
     elif not _REVISION.fullmatch(revision):
-        yield Problem(
-            code=Code.MODEL_REVISION,
-            message="no branch, tag or commit",
-            remedy="write a commit, so that what is served stays the same",
-            path=("revision",),
-            value=revision,
+        yield model.wrong(
+            "revision",
+            Code.MODEL_REVISION,
+            "no branch, tag or commit",
+            "write a commit, so that what is served stays the same",
         )
 
 
@@ -179,124 +180,99 @@ def _token(model: Model) -> Iterator[Problem]:
     if arn is None or is_unresolved(arn):
         return
     if model.source is not ModelSource.HUB:
-        yield Problem(
-            code=Code.MODEL_TOKEN,
-            message="nothing is fetched from the Hub, so that no token is used",
-            remedy="leave `token_secret_arn` out",
-            path=("token_secret_arn",),
+        yield model.wrong(
+            "token_secret_arn",
+            Code.MODEL_TOKEN,
+            "nothing is fetched from the Hub, so that no token is used",
+            "leave `token_secret_arn` out",
+            value=None,
         )
     elif not _SECRET.fullmatch(arn):
         # The value may be the token itself: it must not be in a message.
-        yield Problem(
-            code=Code.MODEL_TOKEN,
-            message="this is no ARN of a Secrets Manager secret",
-            remedy="put the token into a secret, as its whole text, and write the secret's ARN",
-            path=("token_secret_arn",),
+        yield model.wrong(
+            "token_secret_arn",
+            Code.MODEL_TOKEN,
+            "this is no ARN of a Secrets Manager secret",
+            "put the token into a secret, as its whole text, and write the secret's ARN",
             allowed="arn:aws:secretsmanager:<region>:<account>:secret:<name>",
+            value=None,
         )
 
 
 def _served_name(model: Model) -> Iterator[Problem]:
     name = model.served_name
-    if name is None or is_unresolved(name) or _NAME.fullmatch(name):
-        return
-    yield Problem(
-        code=Code.MODEL_NAME,
-        message="no name that clients can write as `model`",
-        remedy="write a short name, e.g. tanuki-8b, or leave it out for the service's own",
-        path=("served_name",),
-        value=name,
-        allowed="1 to 128 letters, digits and . _ - / : @ +",
-    )
+    if name is not None and not is_unresolved(name) and not _NAME.fullmatch(name):
+        yield model.wrong(
+            "served_name",
+            Code.MODEL_NAME,
+            "no name that clients can write as `model`",
+            "write a short name, e.g. tanuki-8b, or leave it out for the service's own",
+            allowed="1 to 128 letters, digits and . _ - / : @ +",
+        )
 
 
 def _shape(model: Model) -> Iterator[Problem]:
     if model.size is not None:
-        yield from (problem.under("shape") for problem in check_shape(model.size))
+        yield from under(check_shape(model.size), "shape")
         return
-    yield Problem(
-        code=Code.MODEL_SHAPE_UNKNOWN,
-        message="nobody told how large the model is, so that nobody can tell whether it fits",
-        remedy="give its `shape`: the path of its config.json on this machine, or its numbers",
-        path=("shape",),
-        value=model.location,
+    yield model.wrong(
+        "shape",
+        Code.MODEL_SHAPE_UNKNOWN,
+        "nobody told how large the model is, so that nobody can tell whether it fits",
+        "give its `shape`: the path of its config.json on this machine, or its numbers",
         allowed="a folder or id that ends in the name of a known model needs no shape, e.g. s3://bucket/tanuki-8b",
+        value=model.location,
     )
 
 
 _KEY = re.compile(r"arn:aws[\w-]*:kms:[\w-]+:\d{12}:key/[\w-]+")
 
 
-def _second_place(model: Model, attribute: str, first: str, places: tuple[str, ...]) -> Problem:
-    return Problem(
-        code=Code.CONTRADICTION,
-        message=f"the model is in one place, and `{first}` names another",
-        allowed=f"one of {', '.join(places)}",
-        remedy="keep one of them",
-        path=(attribute,),
-        value=getattr(model, attribute),
+def _prefix(model: Model) -> Iterator[Problem]:
+    if model.prefix is not None and model.bucket is None:
+        yield model.wrong(
+            "prefix",
+            Code.CONTRADICTION,
+            "`prefix` is a folder of `bucket`, which is not told",
+            "write the folder at the end of `s3_uri`, or name the `bucket`",
+        )
+
+
+def _mounted(model: Model) -> Iterator[Problem]:
+    """Return what is wrong with the keys of bucket and token, and with the cache on hosts."""
+    in_s3, on_hub = model.source is ModelSource.S3, model.source is ModelSource.HUB
+    yield from check_key(model.key_arn, "key_arn", used=in_s3, owner="a bucket")
+    yield from _cache(model)
+    yield from check_key(model.token_key_arn, "token_key_arn", used=on_hub, owner="the secret of the Hub's token")
+
+
+def check_key(arn: str | None, path: str, *, used: bool, owner: str) -> Iterator[Problem]:
+    """Return a problem at `path` when `arn` is no key's, or `owner`, whose key it would be, is not there (`used`)."""
+    if arn is None or is_unresolved(arn) or (used and _KEY.fullmatch(arn)):
+        return
+    yield Problem(
+        code=Code.MODEL_KEY,
+        message="this is no ARN of a KMS key" if used else f"only {owner} has a key",
+        remedy="write the key's own ARN; policies do not know aliases" if used else f"leave `{path}` out",
+        path=(path,),
+        value=arn,
+        allowed="arn:aws:kms:<region>:<account>:key/<id>" if used else "",
     )
 
 
-def _prefix(model: Model) -> Iterator[Problem]:
-    if model.prefix is not None and model.bucket is None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="`prefix` is a folder of `bucket`, which is not told",
-            remedy="write the folder at the end of `s3_uri`, or name the `bucket`",
-            path=("prefix",),
-            value=model.prefix,
-        )
-
-
-def _mounted(model: Model) -> list[Problem]:
-    """Return what is wrong with the keys of bucket and token, and with the cache on hosts."""
-    source = model.source
-    return [
-        *check_key(model.key_arn, "key_arn", used=source is ModelSource.S3, owner="a bucket"),
-        *_cache(source, model.cache_gib),
-        *check_key(
-            model.token_key_arn,
-            "token_key_arn",
-            used=source is ModelSource.HUB,
-            owner="the secret of the Hub's token",
-        ),
-    ]
-
-
-def check_key(arn: str | None, path: str, *, used: bool, owner: str) -> list[Problem]:
-    """Return a problem at `path` when `arn` is no key's, or `owner`, whose key it would be, is not there (`used`)."""
-    if arn is None or is_unresolved(arn) or (used and _KEY.fullmatch(arn)):
-        return []
-    return [
-        Problem(
-            code=Code.MODEL_KEY,
-            message="this is no ARN of a KMS key" if used else f"only {owner} has a key",
-            remedy="write the key's own ARN; policies do not know aliases" if used else f"leave `{path}` out",
-            path=(path,),
-            value=arn,
-            allowed="arn:aws:kms:<region>:<account>:key/<id>" if used else "",
-        )
-    ]
-
-
-def _cache(source: ModelSource, size: int | None) -> Iterator[Problem]:
-    if size is None or is_unresolved(size):
-        return
-    if source is not ModelSource.S3:
-        yield Problem(
-            code=Code.MODEL_CACHE,
-            message="only a model in S3 is cached on its hosts",
-            remedy="leave `cache_gib` out",
-            path=("cache_gib",),
-            value=size,
+def _cache(model: Model) -> Iterator[Problem]:
+    size = model.cache_gib
+    if size is not None and not is_unresolved(size) and model.source is not ModelSource.S3:
+        yield model.wrong(
+            "cache_gib", Code.MODEL_CACHE, "only a model in S3 is cached on its hosts", "leave `cache_gib` out"
         )
         return
     remedy = "write 0 for no cache, or leave it out for one of the model's size"
     yield from check_number(size, Limit(minimum=0), Code.MODEL_CACHE, "cache_gib", what="the cache", remedy=remedy)
 
 
-def check_compiled(server: ModelServer, model: Model) -> list[Problem]:
+@rule
+def check_compiled(server: ModelServer, model: Model) -> Iterator[Problem]:
     """Return a problem when `model` is a plain checkpoint and `server` compiles none; paths are those of the model.
 
     TGI looks for compiled code in the Hub's public cache and ends when there is none (`fetch_model` in
@@ -305,18 +281,16 @@ def check_compiled(server: ModelServer, model: Model) -> list[Problem]:
     none. For one on the Hub nobody can tell at synth; AWS's images compile what they do not find.
     """
     if model.is_compiled or model.source is ModelSource.HUB or not _needs_the_cache(server):
-        return []
+        return
     vllm = server.kind is ServerKind.HUGGING_FACE_VLLM
     allow = ", or let the server compile it at each start: allow_non_cached_model=True" if vllm else ""
-    return [
-        Problem(
-            code=Code.MODEL_NOT_COMPILED,
-            message=f"{server.kind} compiles no model, and this one is not exported for Neuron",
-            remedy=f"export it first with ModelExport, and leave `compiled` out{allow}",
-            path=("compiled",),
-            value=False,
-        )
-    ]
+    yield model.wrong(
+        "compiled",
+        Code.MODEL_NOT_COMPILED,
+        f"{server.kind} compiles no model, and this one is not exported for Neuron",
+        f"export it first with ModelExport, and leave `compiled` out{allow}",
+        value=False,
+    )
 
 
 def _needs_the_cache(server: ModelServer) -> bool:
@@ -359,30 +333,28 @@ def _shards_needed(shape: ModelShape | None, instance: NeuronInstance) -> bool:
     return shape is not None and host_bytes(shape, compiled=False) > task_memory_mib(instance) * 1024**2
 
 
-_NUMBERS = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
-
-
 def check_shape(shape: ModelShape) -> list[Problem]:
     """Return a problem for each number that no model has."""
-    problems = [
-        problem
-        for name in _NUMBERS
-        for problem in check_number(
-            getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=name.replace("_", " ")
-        )
-    ]
-    return problems or list(_heads(shape))
+    names = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
+    return check_shape_numbers(shape, names) or list(_heads(shape))
+
+
+@rule
+def check_shape_numbers(shape: ModelShape, names: Sequence[str]) -> Iterator[Problem]:
+    """Return a problem for each of the numbers `names` of `shape` that is below 1."""
+    for name in names:
+        what = name.replace("_", " ")
+        yield from check_number(getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=what)
 
 
 def _heads(shape: ModelShape) -> Iterator[Problem]:
     heads, kv_heads = shape.attention_heads, shape.kv_heads
     if is_unresolved(heads) or is_unresolved(kv_heads) or heads % kv_heads == 0:
         return
-    yield Problem(
-        code=Code.MODEL_SHAPE,
-        message=f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
-        remedy="write num_attention_heads and num_key_value_heads of the model's config.json",
-        path=("kv_heads",),
-        value=kv_heads,
+    yield shape.wrong(
+        "kv_heads",
+        Code.MODEL_SHAPE,
+        f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
+        "write num_attention_heads and num_key_value_heads of the model's config.json",
         allowed=f"a divisor of {heads}",
     )

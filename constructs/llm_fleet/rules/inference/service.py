@@ -2,29 +2,35 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.network import address_facts
-from llm_fleet.catalog.service import task_limits
+from llm_fleet.catalog.service import scaling_facts, task_limits
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.inference.driver import check_driver, driver_for
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.front import check_front
-from llm_fleet.rules.inference.hosts import check_driver_source, check_host_type, check_hosts, check_hosts_with
+from llm_fleet.rules.inference.hosts import (
+    check_driver,
+    check_driver_source,
+    check_host_type,
+    check_hosts,
+    check_hosts_with,
+    driver_for,
+)
 from llm_fleet.rules.inference.model import check_compiled, check_model, check_place
-from llm_fleet.rules.inference.scaling import check_scaling
 from llm_fleet.rules.inference.server import check_server, check_server_on
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule, under
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_retention_days
+from llm_fleet.rules.values import check_number, check_retention_days, is_above, is_positive
 from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.served_model import ModelSource
-from llm_fleet.spec.service import Alarms, ServiceSpec
+from llm_fleet.spec.service import Alarms, Scaling, ServiceSpec
 
 
 def check_service(service: ServiceSpec, *, region: str | None, internet: InternetAccess | None = None) -> list[Problem]:
@@ -34,10 +40,10 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
     its network has a way out; `None` when that is not known.
     """
     server, model = service.server, service.model
-    place = _under("model", check_place(model))
-    of_server = _under("server", check_server(server))
-    on_instance = _under("server", check_server_on(server, service.instance_type, region))
-    of_model = _under("model", [*check_model(model), *check_compiled(server, model)])
+    place = under(check_place(model), "model")
+    of_server = under(check_server(server), "server")
+    on_instance = under(check_server_on(server, service.instance_type, region), "server")
+    of_model = under([*check_model(model), *check_compiled(server, model)], "model")
     problems = [
         *check_fields(service),
         *([] if service.name is None else check_service_name(service.name)),
@@ -45,7 +51,7 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
         *on_instance,
         *of_model,
         *_hosts(service, internet),
-        *_under("front", check_front(service.front, region=region)),
+        *under(check_front(service.front, region=region), "front"),
         *check_scaling(service),
         *check_closed_network(service, region=region, internet=internet),
     ]
@@ -57,9 +63,9 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
     return [
         *problems,
         *check_retention_days(service.log_retention_days, Code.SERVICE_LOG_DAYS, "log_retention_days"),
-        *_check_grace(service.health_check_grace_seconds),
+        *_check_grace(service),
         *_check_sick_hosts(service),
-        *_under("alarms", check_thresholds(service.alarms)),
+        *under(check_thresholds(service.alarms), "alarms"),
         *(
             problem
             for name, image in service.pulled()
@@ -72,8 +78,8 @@ def _hosts(service: ServiceSpec, internet: InternetAccess | None) -> list[Proble
     """Return what is wrong with the hosts, alone and under this server and model; a mistake alone hides the others."""
     server, hosts = service.server, service.hosts
     of_type = check_host_type(service.instance_type, managed=hosts.managed)
-    alone = [*of_type, *_under("hosts", check_hosts(hosts))]
-    alone = alone or _under("hosts", check_driver(server, hosts.driver_version))
+    alone = [*of_type, *under(check_hosts(hosts), "hosts")]
+    alone = alone or under(check_driver(server, hosts), "hosts")
     if alone:
         return alone
     driver = hosts.driver_version or driver_for(server)
@@ -81,69 +87,56 @@ def _hosts(service: ServiceSpec, internet: InternetAccess | None) -> list[Proble
         *check_hosts_with(hosts, server=server, model=service.model),
         *check_driver_source(hosts, driver, internet=internet),
     ]
-    return _under("hosts", together)
-
-
-def _under(part: str, problems: list[Problem]) -> list[Problem]:
-    return [problem.under(part) for problem in problems]
+    return under(together, "hosts")
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
-def check_service_name(name: str) -> list[Problem]:
+@rule
+def check_service_name(name: str) -> Iterator[Problem]:
     """Check the name of a service, which its ECS cluster and its capacity provider bear as well."""
-    if is_unresolved(name):
-        return []
     limits = task_limits()
-    allowed = f"1 to {limits.longest_name} letters, digits and hyphens, a letter first"
     prefix = next((prefix for prefix in limits.provider_prefixes if name.lower().startswith(prefix)), None)
+    if is_unresolved(name):
+        return
     if not _NAME.fullmatch(name) or len(name) > limits.longest_name:
         message, remedy = "ECS takes no such name", "write a short name of letters, digits and hyphens, such as chat"
     elif prefix is not None:
         message = f"ECS keeps names that begin with {prefix!r} to itself, and the service's capacity provider bears it"
         remedy = f"write another beginning, such as llm-{name}"
     else:
-        return []
-    return [
-        Problem(code=Code.SERVICE_NAME, path=("name",), message=message, value=name, allowed=allowed, remedy=remedy)
-    ]
+        return
+    allowed = f"1 to {limits.longest_name} letters, digits and hyphens, a letter first"
+    yield Problem(code=Code.SERVICE_NAME, path=("name",), message=message, value=name, allowed=allowed, remedy=remedy)
 
 
-def _check_grace(seconds: int | None) -> list[Problem]:
+def _check_grace(service: ServiceSpec) -> Iterator[Problem]:
     """Check the health check grace period; `None` is the catalog's figure."""
-    longest = task_limits().grace_seconds_max
-    if seconds is None or is_unresolved(seconds) or 0 < seconds <= longest:
-        return []
-    return [
-        Problem(
-            code=Code.SERVICE_GRACE,
-            path=("health_check_grace_seconds",),
-            message="ECS would stop each task before its server has loaded the model"
+    seconds, longest = service.health_check_grace_seconds, task_limits().grace_seconds_max
+    if seconds is not None and not is_unresolved(seconds) and not 0 < seconds <= longest:
+        yield service.wrong(
+            "health_check_grace_seconds",
+            Code.SERVICE_GRACE,
+            "ECS would stop each task before its server has loaded the model"
             if seconds <= 0
             else "ECS knows no such long grace period",
-            value=seconds,
+            "leave it out for the catalog's figure, or write how many seconds the model loads, doubled",
             allowed=f"1 to {longest} seconds",
-            remedy="leave it out for the catalog's figure, or write how many seconds the model loads, doubled",
         )
-    ]
 
 
-def _check_sick_hosts(service: ServiceSpec) -> list[Problem]:
+def _check_sick_hosts(service: ServiceSpec) -> Iterator[Problem]:
     """Check that something finds the sick hosts that shall be replaced: a daemon on hosts of ours."""
-    if service.watches_devices or not service.replace_sick_hosts:
-        return []
     managed = service.hosts.managed
     why = "AWS replaces impaired Managed Instances itself" if managed else "nobody watches the devices"
-    return [
-        Problem(
-            code=Code.SERVICE_SICK_HOSTS,
-            path=("replace_sick_hosts",),
-            value=True,
-            message=f"no host can be found sick here: {why}",
-            remedy="leave it out" if managed else "leave it out, or let neuron_health be true",
+    if service.replace_sick_hosts and not service.watches_devices:
+        yield service.wrong(
+            "replace_sick_hosts",
+            Code.SERVICE_SICK_HOSTS,
+            f"no host can be found sick here: {why}",
+            "leave it out" if managed else "leave it out, or let neuron_health be true",
         )
-    ]
 
 
 _ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)/.+")
@@ -153,75 +146,68 @@ Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.htm
 """
 
 
+@rule
 def check_pulled_image(
     image: str | None, *path: PathPart, region: str | None, internet: InternetAccess | None
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem at `path` when hosts in a network of this kind cannot pull `image`.
 
     Only of a network that is closed for sure: `internet` is `None` where nobody told.
     """
     if internet != InternetAccess.NONE or image is None or is_unresolved(image):
-        return []
+        return
     found = _ECR.fullmatch(image)
     home = region if region is not None and not is_unresolved(region) else None
     if found and (home is None or found["region"] == home):
-        return []
+        return
     where = f"in ECR of {found['region']}" if found else f"at {image.partition('/')[0]}"
-    return [
-        Problem(
-            code=Code.CLOSED_NETWORK,
-            path=path,
-            message=f"this image is {where}, and nothing leads there out of a network without internet",
-            value=image,
-            allowed=f"an image in a private ECR registry of {home or 'the region'}",
-            remedy="copy the image into ECR of the region (`docker buildx imagetools create`), or give the network a "
-            "NAT gateway",
-        )
-    ]
+    yield Problem(
+        code=Code.CLOSED_NETWORK,
+        path=path,
+        message=f"this image is {where}, and nothing leads there out of a network without internet",
+        value=image,
+        allowed=f"an image in a private ECR registry of {home or 'the region'}",
+        remedy="copy the image into ECR of the region (`docker buildx imagetools create`), or give the network a "
+        "NAT gateway",
+    )
 
 
-def check_closed_network(service: ServiceSpec, *, region: str | None, internet: InternetAccess | None) -> list[Problem]:
+@rule
+def check_closed_network(
+    service: ServiceSpec, *, region: str | None, internet: InternetAccess | None
+) -> Iterator[Problem]:
     """Return what `service` could not fetch in a network of this kind: image, model, keys of an issuer; and who asks.
 
     Whether the sidecars' images can be pulled is for those who name them, by `check_pulled_image`.
     """
     if internet != InternetAccess.NONE:
-        return []
+        return
     image = service.server.image or _public_image(service.server.kind)
-    problems = check_pulled_image(image, "server", "image", region=region, internet=internet)
+    yield from check_pulled_image(image, "server", "image", region=region, internet=internet)
     if service.model.source is ModelSource.HUB:
-        problems.append(
-            Problem(
-                code=Code.CLOSED_NETWORK,
-                path=("model", *service.model.place),
-                message="a model of the Hub is downloaded when a task starts, and this network has no way there",
-                value=service.model.place_value,
-                allowed="a model in S3 or in the image",
-                remedy="copy the model into a bucket and name it as s3://…, or give the network a NAT gateway",
-            )
+        yield Problem(
+            code=Code.CLOSED_NETWORK,
+            path=("model", *service.model.place),
+            message="a model of the Hub is downloaded when a task starts, and this network has no way there",
+            value=service.model.place_value,
+            allowed="a model in S3 or in the image",
+            remedy="copy the model into a bucket and name it as s3://…, or give the network a NAT gateway",
         )
     if service.front.authentication is Authentication.JWT:
-        problems.append(
-            Problem(
-                code=Code.CLOSED_NETWORK,
-                path=("front", "jwt", "jwks_endpoint"),
-                message="the load balancer fetches the issuer's keys from the internet, and this network has no way "
-                "there",
-                remedy="use an API key, or give the network a NAT gateway",
-            )
+        yield Problem(
+            code=Code.CLOSED_NETWORK,
+            path=("front", "jwt", "jwks_endpoint"),
+            message="the load balancer fetches the issuer's keys from the internet, and this network has no way there",
+            remedy="use an API key, or give the network a NAT gateway",
         )
     if service.front.public:
-        problems.append(
-            Problem(
-                code=Code.CLOSED_NETWORK,
-                path=("front", "public"),
-                message="a network without internet has no public subnets for a public front",
-                value=True,
-                allowed="false",
-                remedy="leave the front private, or give the network a NAT gateway",
-            )
+        yield service.wrong(
+            ("front", "public"),
+            Code.CLOSED_NETWORK,
+            "a network without internet has no public subnets for a public front",
+            "leave the front private, or give the network a NAT gateway",
+            allowed="false",
         )
-    return problems
 
 
 def _public_image(kind: ServerKind) -> str | None:
@@ -230,31 +216,116 @@ def _public_image(kind: ServerKind) -> str | None:
     return None if facts.accounts else f"{facts.repository}:{facts.tag}"
 
 
-_NAMES = ("time_to_first_token_seconds", "waiting_requests", "server_error_percent")
-
-
-def check_thresholds(thresholds: Alarms) -> list[Problem]:
+@rule
+def check_thresholds(alarms: Alarms) -> Iterator[Problem]:
     """Return a problem for each threshold that is no number above 0, and for more than a hundred percent."""
-    return [problem for name in _NAMES for problem in _check(name, getattr(thresholds, name))]
+    for name in ("time_to_first_token_seconds", "waiting_requests", "server_error_percent"):
+        most = 100 if name.endswith("_percent") else math.inf
+        allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most}"
+        if not is_positive(getattr(alarms, name), most=most):
+            yield alarms.wrong(
+                name,
+                Code.ALARM_THRESHOLD,
+                "this threshold would let the alarm ring always, or never",
+                f"write {allowed}, or leave it out",
+                allowed=allowed,
+            )
 
 
-def _check(name: str, value: object) -> list[Problem]:
-    if value is None or is_unresolved(value):
-        return []
-    most = 100 if name.endswith("_percent") else math.inf
-    if type(value) in (int, float) and isinstance(value, int | float) and 0 < value <= most and math.isfinite(value):
-        return []
-    allowed = "a number above 0" if most == math.inf else f"a number above 0, up to {most}"
-    return [
-        Problem(
-            code=Code.ALARM_THRESHOLD,
-            path=(name,),
-            value=value,
-            message="this threshold would let the alarm ring always, or never",
-            allowed=allowed,
-            remedy=f"write {allowed}, or leave it out",
-        )
+_TARGETS = ("queue_target", "requests_per_minute_target")
+
+
+def check_scaling(service: ServiceSpec) -> list[Problem]:
+    """Return what is wrong with the numbers of tasks and with the targets, by the attributes of `service`."""
+    counts = [*_check_counts(service)]
+    targets: list[Problem] = [
+        *_check_targets(service.scaling),
+        *_check_one_target(service.scaling),
+        *([] if counts else _check_target_is_followed(service)),
     ]
+    return [*(counts or _check_bounds(service)), *under(targets, "scaling")]
+
+
+def _check_counts(service: ServiceSpec) -> Iterator[Problem]:
+    """A service without a task could not scale either: there would be nobody to tell of a queue."""
+    limit = Limit(minimum=1, maximum=scaling_facts().max_tasks)
+    for attribute, what in (
+        ("desired", "the number of tasks"),
+        ("minimum", "the least number of tasks"),
+        ("maximum", "the greatest number of tasks"),
+    ):
+        yield from check_number(getattr(service, attribute), limit, Code.SCALING_COUNT, attribute, what=what)
+
+
+def _check_bounds(service: ServiceSpec) -> Iterator[Problem]:
+    desired, least, most = service.desired, service.minimum, service.maximum
+    if is_above(least, most):
+        yield service.wrong(
+            "minimum",
+            Code.SCALING_BOUNDS,
+            f"the minimum is above the maximum, {most}",
+            "write a number in that range or raise the maximum",
+            allowed=f"1 to {most}",
+        )
+    elif is_above(desired, most):
+        yield service.wrong(
+            "desired",
+            Code.SCALING_BOUNDS,
+            f"{desired} tasks are desired, and there may be {most} at most",
+            f"write a number in that range, or write maximum {desired}",
+            allowed=f"up to {most}",
+        )
+    elif is_above(least, desired):
+        yield service.wrong(
+            "desired",
+            Code.SCALING_BOUNDS,
+            f"{desired} tasks are desired, and there must be {least} at least",
+            f"write a number in that range, or write minimum {desired}",
+            allowed=f"{least} or more",
+        )
+
+
+def _check_targets(scaling: Scaling) -> Iterator[Problem]:
+    usual = scaling_facts().queue_target
+    remedies = {
+        "queue_target": f"leave it out for {usual:g} request waiting in each task, or write how many may wait",
+        "requests_per_minute_target": "write how many requests one task can answer in a minute, or leave it out to "
+        "scale by the queue",
+    }
+    for target in _TARGETS:
+        if not is_positive(getattr(scaling, target)):
+            yield scaling.wrong(
+                target,
+                Code.SCALING_TARGET,
+                "a target of scaling is a number above 0: what is shared by tasks can neither be nothing nor owed",
+                remedies[target],
+                allowed="a number above 0",
+            )
+
+
+def _check_one_target(scaling: Scaling) -> Iterator[Problem]:
+    if scaling.queue_target is not None and scaling.requests_per_minute_target is not None:
+        yield scaling.wrong(
+            "requests_per_minute_target",
+            Code.SCALING_TWO_TARGETS,
+            "both the queue and the requests per minute are given a target, and one of them is followed",
+            "keep `queue_target`, which knows how long answers are, or `requests_per_minute_target` alone",
+        )
+
+
+def _check_target_is_followed(service: ServiceSpec) -> Iterator[Problem]:
+    """A target that is given and never followed would be believed in."""
+    tasks, scaling = service.tasks, service.scaling
+    if is_unresolved(tasks.maximum) or is_unresolved(tasks.minimum) or tasks.scales:
+        return
+    for target in _TARGETS:
+        if getattr(scaling, target) is not None:
+            yield scaling.wrong(
+                target,
+                Code.SCALING_FIXED,
+                f"the number of tasks is always {tasks.maximum}, so no target is followed",
+                f"write a `maximum` above {tasks.minimum}, or leave the target out",
+            )
 
 
 def address_claims(service: ServiceSpec, *, owner: str, zones: Sequence[str]) -> list[AddressClaim]:

@@ -22,7 +22,7 @@ from llm_fleet.catalog.endpoint import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule, under
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel
 
@@ -122,57 +122,51 @@ def check_endpoint_image(
 ) -> list[Problem]:
     """Return what is wrong with `image` on `instance`, at paths that begin with `image`."""
     if image.uri is not None:
-        return [*_own(image.uri, region)]
+        return under(_own(image, image.uri, region), "image")
     facts = image_facts(image, instance)
     if facts is None:
         return [*_none_there(image, instance)]
     return [*_goes_with(facts, instance), *_in_region(facts, region), *_task(facts, model)]
 
 
-def check_image_alone(image: EndpointImage) -> list[Problem]:
+@rule
+def check_image_alone(image: EndpointImage) -> Iterator[Problem]:
     """Return a problem for a version that is retired, and for what does not go together, whatever the instance."""
     twice = [*_said_twice(image)]
-    if twice:
-        return twice
-    if image.uri is not None:
-        found = _RETIRED.search(image.uri)
-        successor = retired_image(EndpointImageKind.HUGGING_FACE, found["version"]) if found else None
-        return [] if found is None or successor is None else [_retired(found["version"], successor, image.uri, "uri")]
-    if image.kind is None or image.version is None:
-        return []
-    successor = retired_image(image.kind, image.version)
-    return [] if successor is None else [_retired(image.version, successor, image.version, "version")]
+    yield from under(twice or _check_age(image), "image")
 
 
-def _said_twice(image: EndpointImage) -> Iterator[Problem]:
-    if image.uri is not None:
-        for name, value in {"kind": image.kind, "version": image.version}.items():
-            if value is not None:
-                yield Problem(
-                    code=Code.CONTRADICTION,
-                    path=("image", name),
-                    message="the image is named by its URI, which says what it is and in which version",
-                    value=str(value),
-                    remedy="leave it out, or the URI",
-                )
-    elif image.cuda is not None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            path=("image", "cuda"),
-            message="which CUDA AWS's images were built for is known",
-            value=image.cuda,
-            remedy="leave it out: it is for an image of your own",
+def _check_age(image: EndpointImage) -> Iterator[Problem]:
+    of_uri = _RETIRED.search(image.uri) if image.uri is not None else None
+    kind = EndpointImageKind.HUGGING_FACE if of_uri else image.kind
+    version = of_uri["version"] if of_uri else image.version
+    known = kind is not None and version is not None and (of_uri is not None or image.uri is None)
+    successor = retired_image(kind, version) if known and kind and version else None
+    if successor is not None:
+        yield image.wrong(
+            "uri" if of_uri else "version",
+            SageMakerCode.ENDPOINT_IMAGE_RETIRED,
+            f"the image with transformers {version} gets no more patches, neither for its PyTorch nor for its CUDA",
+            f"take the image with transformers {successor}, or vLLM's for a model that writes text",
         )
 
 
-def _retired(version: str, successor: str, value: str, field: str) -> Problem:
-    return Problem(
-        code=SageMakerCode.ENDPOINT_IMAGE_RETIRED,
-        path=("image", field),
-        message=f"the image with transformers {version} gets no more patches, neither for its PyTorch nor for its CUDA",
-        value=value,
-        remedy=f"take the image with transformers {successor}, or vLLM's for a model that writes text",
-    )
+def _said_twice(image: EndpointImage) -> Iterator[Problem]:
+    for name in ("kind", "version") if image.uri is not None else ():
+        if getattr(image, name) is not None:
+            yield image.wrong(
+                name,
+                Code.CONTRADICTION,
+                "the image is named by its URI, which says what it is and in which version",
+                "leave it out, or the URI",
+            )
+    if image.uri is None and image.cuda is not None:
+        yield image.wrong(
+            "cuda",
+            Code.CONTRADICTION,
+            "which CUDA AWS's images were built for is known",
+            "leave it out: it is for an image of your own",
+        )
 
 
 def _none_there(image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
@@ -186,26 +180,23 @@ def _none_there(image: EndpointImage, instance: EndpointInstance) -> Iterator[Pr
         )
         return
     versions = endpoint_images(kind, accelerator)
-    if versions:
-        if check_image_alone(image):
-            return  # told already, with its successor
+    if not versions:
         yield Problem(
             code=SageMakerCode.ENDPOINT_IMAGE,
-            path=("image", "version"),
-            message=f"{image_title(kind)} is not known in this version for {_words(accelerator)}",
-            value=image.version,
-            allowed=", ".join(versions),
-            remedy="leave it out for the newest, or name the image by its URI",
+            path=("image",),
+            message=f"{image_title(kind)} does not run on {_words(accelerator)}, which is all that {instance.name} has",
+            value=kind.value,
+            allowed=default_image_kind(accelerator),
+            remedy=f"take {default_image_kind(accelerator)}, or an instance type with GPUs such as ml.g5.xlarge",
         )
-        return
-    yield Problem(
-        code=SageMakerCode.ENDPOINT_IMAGE,
-        path=("image",),
-        message=f"{image_title(kind)} does not run on {_words(accelerator)}, which is all that {instance.name} has",
-        value=kind.value,
-        allowed=default_image_kind(accelerator),
-        remedy=f"take {default_image_kind(accelerator)}, or an instance type with GPUs such as ml.g5.xlarge",
-    )
+    elif not check_image_alone(image):  # Which tells the successor.
+        yield image.wrong(
+            "version",
+            SageMakerCode.ENDPOINT_IMAGE,
+            f"{image_title(kind)} is not known in this version for {_words(accelerator)}",
+            "leave it out for the newest, or name the image by its URI",
+            allowed=", ".join(versions),
+        ).under("image")
 
 
 def _goes_with(facts: EndpointImageFacts, instance: EndpointInstance) -> Iterator[Problem]:
@@ -249,31 +240,28 @@ def _in_region(facts: EndpointImageFacts, region: str | None) -> Iterator[Proble
 
 def _task(facts: EndpointImageFacts, model: EndpointModel) -> Iterator[Problem]:
     if model.task is not None and facts.kind != EndpointImageKind.HUGGING_FACE:
-        yield Problem(
-            code=SageMakerCode.ENDPOINT_MODEL,
-            path=("model", "task"),
-            message=f"{image_title(facts.kind)} writes text and has no tasks",
-            value=model.task,
-            remedy="leave it out, or take the image `hugging-face`, which runs transformers' pipelines",
-        )
+        yield model.wrong(
+            "task",
+            SageMakerCode.ENDPOINT_MODEL,
+            f"{image_title(facts.kind)} writes text and has no tasks",
+            "leave it out, or take the image `hugging-face`, which runs transformers' pipelines",
+        ).under("model")
 
 
-def _own(uri: str, region: str | None) -> Iterator[Problem]:
+def _own(image: EndpointImage, uri: str, region: str | None) -> Iterator[Problem]:
     if is_unresolved(uri):
         return
     found = _ECR.fullmatch(uri)
     known = region is not None and not is_unresolved(region)
-    if found is not None and not is_unresolved(uri) and (not known or found["region"] == region):
-        return
-    message = "SageMaker runs images out of ECR" if found is None else f"this image is in {found['region']}"
-    yield Problem(
-        code=SageMakerCode.ENDPOINT_IMAGE_REGION,
-        path=("image", "uri"),
-        message=f"{message}; endpoints take images from a private ECR registry of their own region only",
-        value=uri,
-        allowed=f"<account>.dkr.ecr.{region or '<region>'}.amazonaws.com/<repository>:<tag>",
-        remedy="copy it there: `docker buildx imagetools create -t <account>.dkr.ecr.<region>.amazonaws.com/… …`",
-    )
+    if found is None or (known and found["region"] != region):
+        message = "SageMaker runs images out of ECR" if found is None else f"this image is in {found['region']}"
+        yield image.wrong(
+            "uri",
+            SageMakerCode.ENDPOINT_IMAGE_REGION,
+            f"{message}; endpoints take images from a private ECR registry of their own region only",
+            "copy it there: `docker buildx imagetools create -t <account>.dkr.ecr.<region>.amazonaws.com/… …`",
+            allowed=f"<account>.dkr.ecr.{region or '<region>'}.amazonaws.com/<repository>:<tag>",
+        )
 
 
 def _words(accelerator: str) -> str:
@@ -306,38 +294,31 @@ def ami_for(image: EndpointImage, instance: EndpointInstance) -> InferenceAmi | 
     return next((ami for ami in _booting(instance) if ami.cuda and _number(ami.cuda) >= _number(cuda)), None)
 
 
-def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance) -> list[Problem]:
+@rule
+def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
     """Return what is wrong with the AMI `name` for `image` on `instance`; `None` is the one that is chosen."""
-    of_cuda = [*_own_cuda(image)]
-    if name is None or is_unresolved(name) or of_cuda:
-        return of_cuda
-    ami = inference_amis().get(name)
-    if ami is None:
-        return [_unknown(name)]
-    return [*_on_instance(ami, instance), *_for_image(ami, image, instance)]
-
-
-def _own_cuda(image: EndpointImage) -> Iterator[Problem]:
     if image.cuda is not None and not is_unresolved(image.cuda) and not _CUDA.fullmatch(image.cuda):
+        yield image.wrong(
+            "cuda",
+            SageMakerCode.ENDPOINT_AMI,
+            "this is no version of CUDA",
+            "write the image's CUDA, e.g. '13.0' for a tag with cu130",
+            allowed="such as 12.4",
+        ).under("image")
+        return
+    ami = None if name is None or is_unresolved(name) else inference_amis().get(name)
+    if ami is not None:
+        yield from _on_instance(ami, instance)
+        yield from _for_image(ami, image, instance)
+    elif name is not None and not is_unresolved(name):
         yield Problem(
             code=SageMakerCode.ENDPOINT_AMI,
-            path=("image", "cuda"),
-            message="this is no version of CUDA",
-            value=image.cuda,
-            allowed="such as 12.4",
-            remedy="write the image's CUDA, e.g. '13.0' for a tag with cu130",
+            path=("inference_ami",),
+            message="SageMaker knows no such AMI for endpoints",
+            value=name,
+            allowed=", ".join(inference_amis()),
+            remedy="leave it out: what goes with image and instance is chosen",
         )
-
-
-def _unknown(name: str) -> Problem:
-    return Problem(
-        code=SageMakerCode.ENDPOINT_AMI,
-        path=("inference_ami",),
-        message="SageMaker knows no such AMI for endpoints",
-        value=name,
-        allowed=", ".join(inference_amis()),
-        remedy="leave it out: what goes with image and instance is chosen",
-    )
 
 
 def _on_instance(ami: InferenceAmi, instance: EndpointInstance) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """The model of an endpoint: where it is, whether it fits an instance, and what it is compiled for on Neuron."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from llm_fleet.catalog.endpoint import (
     EndpointInstance,
@@ -13,10 +13,10 @@ from llm_fleet.catalog.endpoint import (
     retired_tarball,
 )
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_key_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.inference.fit import GIB, in_gib
+from llm_fleet.rules.inference.model import check_one_place
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.endpoint_image import accelerator_of, image_facts, image_kind
 from llm_fleet.rules.tokens import is_unresolved
@@ -40,60 +40,23 @@ _REVISION = re.compile(r"\w[\w./-]*")
 def check_endpoint_model(model: EndpointModel) -> list[Problem]:
     """Return what is wrong with `model` by itself. Of one that is nowhere, or in two places, nothing else is known."""
     of_place = _on_hub(model) if model.source is EndpointModelSource.HUB else _in_s3(model)
-    return check_one_place(model) or [*of_place, *_revision(model), *_parameters(model)]
+    wrong_place = check_one_place(model, PLACES, remedy=f"write {model.in_python()}")
+    return wrong_place or [*of_place, *_revision(model), *_parameters(model)]
 
 
-def check_one_place(
-    model: EndpointModel, attributes: Sequence[str] = PLACES, *, in_file: bool = False
-) -> list[Problem]:
-    """Return a problem unless one of `attributes` says where `model` is; `in_file`: speak of a fleet file's keys."""
-    names = {attribute: model.key_of(attribute) if in_file else attribute for attribute in attributes}
-    allowed = f"one of {', '.join(names.values())}"
-    places = [attribute for attribute in attributes if getattr(model, attribute) is not None]
-    if not places:
-        return [
-            Problem(
-                code=Code.MISSING_KEY,
-                message="nobody told where the model is",
-                allowed=allowed,
-                remedy="add it, e.g. `hub: EleutherAI/gpt-j-6b`" if in_file else f"write {model.in_python()}",
-            )
-        ]
-    return [
-        Problem(
-            code=Code.CONTRADICTION,
-            message=f"the model is in one place, and `{names[places[0]]}` names another",
-            allowed=allowed,
-            remedy="keep one of them",
-            path=(attribute,),
-            value=getattr(model, attribute),
-        )
-        for attribute in places[1:]
-    ]
-
-
-def check_tarball_age(model: EndpointModel, *, own_image: bool) -> list[Problem]:
+def check_tarball_age(model: EndpointModel, *, own_image: bool) -> Iterator[Problem]:
     """Return a problem for an archive that no image of ours can load; `own_image`: one of the user's own may."""
     version = None if own_image or is_unresolved(model.location) else retired_tarball(model.location)
-    if version is None:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.ENDPOINT_TARBALL,
-            path=(model.place,),
-            message=f"this archive holds a pickled object of transformers {version}, which only the retired image of "
-            "that version could load",
+    if version is not None:
+        yield model.wrong(
+            model.place,
+            SageMakerCode.ENDPOINT_TARBALL,
+            f"this archive holds a pickled object of transformers {version}, which only the retired image of that "
+            "version could load",
+            "serve the same model from the Hub, EleutherAI/gpt-j-6b at the revision float16, or copy its files to S3 "
+            "and name their folder",
             value=model.location,
-            remedy="serve the same model from the Hub, EleutherAI/gpt-j-6b at the revision float16, or copy its files "
-            "to S3 and name their folder",
         )
-    ]
-
-
-def bucket_and_key(location: str) -> tuple[str, str]:
-    """Return bucket and key, or prefix, of `s3://bucket/key`; a prefix without slashes at its ends."""
-    bucket, _, key = location.removeprefix(S3_SCHEME).partition("/")
-    return bucket, key.strip("/")
 
 
 def _on_hub(model: EndpointModel) -> Iterator[Problem]:
@@ -107,13 +70,13 @@ def _on_hub(model: EndpointModel) -> Iterator[Problem]:
         remedy = f"write {address!r}"
     else:
         remedy = "write owner/name, as the model's page has it above the tabs"
-    yield Problem(
-        code=SageMakerCode.ENDPOINT_MODEL,
-        path=(model.place,),
-        message="this is no id of a model on the Hugging Face Hub",
-        value=location,
+    yield model.wrong(
+        model.place,
+        SageMakerCode.ENDPOINT_MODEL,
+        "this is no id of a model on the Hugging Face Hub",
+        remedy,
         allowed="owner/name, e.g. EleutherAI/gpt-j-6b",
-        remedy=remedy,
+        value=location,
     )
 
 
@@ -126,20 +89,20 @@ def _in_s3(model: EndpointModel) -> Iterator[Problem]:
     fault = _fault(location, tarball=tarball)
     if fault is not None:
         message, remedy = fault
-        yield Problem(
-            code=SageMakerCode.ENDPOINT_MODEL,
-            path=(model.place,),
-            message=message,
-            value=location,
+        yield model.wrong(
+            model.place,
+            SageMakerCode.ENDPOINT_MODEL,
+            message,
+            remedy or f"write {form}",
             allowed=form,
-            remedy=remedy or f"write {form}",
+            value=location,
         )
 
 
 def _fault(location: str, *, tarball: bool) -> tuple[str, str] | None:
     if not location.startswith(S3_SCHEME):
         return "this is no address in S3", ""
-    bucket, key = bucket_and_key(location)
+    bucket, key = bucket_and_prefix(location)
     longest = endpoint_settings().model_address
     if not longest.holds(len(location)):
         return f"the address has {len(location)} characters, and SageMaker takes {longest.maximum}", ""
@@ -162,20 +125,15 @@ def _revision(model: EndpointModel) -> Iterator[Problem]:
     if revision is None or is_unresolved(revision):
         return
     if model.source is not EndpointModelSource.HUB:
-        yield Problem(
-            code=SageMakerCode.ENDPOINT_MODEL,
-            path=("revision",),
-            message="only models on the Hub have revisions",
-            value=revision,
-            remedy="leave it out",
+        yield model.wrong(
+            "revision", SageMakerCode.ENDPOINT_MODEL, "only models on the Hub have revisions", "leave it out"
         )
     elif not _REVISION.fullmatch(revision):
-        yield Problem(
-            code=SageMakerCode.ENDPOINT_MODEL,
-            path=("revision",),
-            message="this is no branch, tag or commit",
-            value=revision,
-            remedy="write the name of a branch or tag, or better a commit: it stays the same",
+        yield model.wrong(
+            "revision",
+            SageMakerCode.ENDPOINT_MODEL,
+            "this is no branch, tag or commit",
+            "write the name of a branch or tag, or better a commit: it stays the same",
         )
 
 
@@ -183,12 +141,11 @@ def _parameters(model: EndpointModel) -> Iterator[Problem]:
     parameters = model.parameters
     if parameters is None or is_unresolved(parameters) or (type(parameters) is int and parameters > 0):
         return
-    yield Problem(
-        code=SageMakerCode.ENDPOINT_NUMBER,
-        path=("parameters",),
-        message="a model has one parameter or more, in whole numbers",
-        value=parameters,
-        remedy="write the number of its weights, e.g. 6_050_000_000, or leave it out",
+    yield model.wrong(
+        "parameters",
+        SageMakerCode.ENDPOINT_NUMBER,
+        "a model has one parameter or more, in whole numbers",
+        "write the number of its weights, e.g. 6_050_000_000, or leave it out",
     )
 
 
@@ -271,9 +228,9 @@ def check_neuron(
     settings: NeuronSettings | None, image: EndpointImage, instance: EndpointInstance
 ) -> Iterator[Problem]:
     """Return why `settings` are of no use on `instance`, at paths that begin with `neuron`."""
+    facts, cores = neuron_instance(instance.ec2_name), settings.cores if settings else None
     if settings is None:
         return
-    facts = neuron_instance(instance.ec2_name)
     if facts is None:
         yield Problem(
             code=SageMakerCode.ENDPOINT_NEURON,
@@ -281,23 +238,18 @@ def check_neuron(
             message=f"{instance.name} has no Neuron devices that anything could be compiled for",
             remedy="leave it out, or take an instance type such as ml.inf2.xlarge",
         )
-        return
-    if image.uri is not None:
+    elif image.uri is not None:
         yield Problem(
             code=SageMakerCode.ENDPOINT_NEURON,
             path=("neuron",),
             message="by which variables an image of your own is told of cores, batch and length is not known here",
             remedy="leave it out, and write the image's own variables into environment",
         )
-        return
-    cores = settings.cores
-    if cores is None or is_unresolved(cores) or not facts.tensor_parallel or cores in facts.tensor_parallel:
-        return
-    yield Problem(
-        code=SageMakerCode.ENDPOINT_NEURON,
-        path=("neuron", "cores"),
-        message=f"a model cannot be spread over this many of the {facts.cores} NeuronCores of {instance.name}",
-        value=cores,
-        allowed=", ".join(map(str, facts.tensor_parallel)),
-        remedy="write one of these, or leave it out for all cores",
-    )
+    elif cores is not None and not is_unresolved(cores) and cores not in (facts.tensor_parallel or (cores,)):
+        yield settings.wrong(
+            "cores",
+            SageMakerCode.ENDPOINT_NEURON,
+            f"a model cannot be spread over this many of the {facts.cores} NeuronCores of {instance.name}",
+            "write one of these, or leave it out for all cores",
+            allowed=", ".join(map(str, facts.tensor_parallel)),
+        ).under("neuron")

@@ -1,6 +1,7 @@
 """What goes on around an endpoint: capture, scaling, lifetime, budget and alarms, and how they fit each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.catalog.endpoint import (
     budget_facts,
@@ -13,10 +14,10 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import split_s3_uri
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule, under
 from llm_fleet.rules.sagemaker.endpoint_rollout import check_rollout, check_rollout_of
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
-from llm_fleet.rules.values import check_emails, check_number, check_positive
+from llm_fleet.rules.values import check_emails, check_number, check_positive, is_above
 from llm_fleet.spec.endpoint import EndpointSpec
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,
@@ -32,19 +33,15 @@ def check_endpoint_operations(endpoint: EndpointSpec, *, has_topic: bool) -> lis
     Numbers that are outside the range of their field are reported by `check_fields`.
     """
     parts = [
-        *_under("data_capture", check_data_capture(endpoint.data_capture) if endpoint.data_capture else []),
-        *_under("scaling", check_scaling(endpoint.scaling) if endpoint.scaling else []),
-        *_under("rollout", check_rollout(endpoint.rollout)),
+        *under(check_data_capture(endpoint.data_capture) if endpoint.data_capture else [], "data_capture"),
+        *under(check_scaling(endpoint.scaling) if endpoint.scaling else [], "scaling"),
+        *under(check_rollout(endpoint.rollout), "rollout"),
         *check_time_to_live(endpoint.time_to_live_seconds),
-        *_under("budget", check_budget(endpoint.budget) if endpoint.budget else []),
-        *_under("alarms", check_thresholds(endpoint.alarms)),
+        *under(check_budget(endpoint.budget) if endpoint.budget else [], "budget"),
+        *under(check_thresholds(endpoint.alarms), "alarms"),
     ]
     wrong = {problem.path[0] for problem in [*parts, *check_fields(endpoint)]}
     return [*parts, *(problem for problem in _check_fit(endpoint, has_topic) if problem.path[0] not in wrong)]
-
-
-def _under(part: str, problems: list[Problem]) -> list[Problem]:
-    return [problem.under(part) for problem in problems]
 
 
 def _check_fit(endpoint: EndpointSpec, has_topic: bool) -> list[Problem]:
@@ -54,9 +51,9 @@ def _check_fit(endpoint: EndpointSpec, has_topic: bool) -> list[Problem]:
         endpoint.rollout, instance_type=endpoint.instance_type, instance_count=endpoint.least_instance_count
     )
     return [
-        *_under("scaling", _check_scaled_count(scaling, endpoint.instance_count) if scaling else []),
-        *_under("rollout", of_rollout),
-        *_under("budget", _check_budget_readers(budget, has_topic=has_topic) if budget else []),
+        *under(_check_scaled_count(scaling, endpoint.instance_count) if scaling else [], "scaling"),
+        *under(of_rollout, "rollout"),
+        *under(_check_budget_readers(budget, has_topic=has_topic) if budget else [], "budget"),
     ]
 
 
@@ -87,256 +84,172 @@ def check_data_capture(capture: DataCapture) -> list[Problem]:
             remedy=f"write {facts.percent.range}, or leave the capture out to keep nothing",
         ),
         *_check_sides(capture),
-        *_check_place(capture.uri),
+        *_check_place(capture),
     ]
 
 
-def _check_sides(capture: DataCapture) -> list[Problem]:
-    if capture.inputs or capture.outputs:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.CAPTURE_NOTHING,
-            path=("inputs",),
-            value=capture.inputs,
-            message="neither requests nor answers are kept",
-            remedy="keep one of them, or leave the capture out",
+def _check_sides(capture: DataCapture) -> Iterator[Problem]:
+    if not capture.inputs and not capture.outputs:
+        yield capture.wrong(
+            "inputs",
+            SageMakerCode.CAPTURE_NOTHING,
+            "neither requests nor answers are kept",
+            "keep one of them, or leave the capture out",
         )
-    ]
 
 
-def _check_place(uri: str | None) -> list[Problem]:
+def _check_place(capture: DataCapture) -> Iterator[Problem]:
     """SageMaker adds endpoint, variant and time itself; the prefix goes into the role's policy, so it has no `*`."""
+    uri, limit = capture.uri, capture_facts().uri
     if uri is None or is_unresolved(uri):
-        return []
-    place = split_s3_uri(uri) if type(uri) is str else None
-    limit = capture_facts().uri
+        return
+    place = split_s3_uri(uri)
     if place is None or not limit.holds(len(uri)):
-        return [
-            Problem(
-                code=SageMakerCode.CAPTURE_PLACE,
-                path=("uri",),
-                value=uri,
-                message="what is captured goes to S3, and this is no address there",
-                allowed=f"{_WHERE}, {limit.range} characters",
-                remedy=f"write {_WHERE}, or leave it out for a bucket of the endpoint's own",
-            )
-        ]
-    found = check_key_prefix(place[1] or None, SageMakerCode.CAPTURE_PLACE)
-    return [
-        Problem(
-            code=one.code,
-            path=("uri",),
-            value=uri,
-            message=one.message,
-            allowed=_WHERE,
-            remedy=f"write s3://{place[0]}/captured",
+        yield capture.wrong(
+            "uri",
+            SageMakerCode.CAPTURE_PLACE,
+            "what is captured goes to S3, and this is no address there",
+            f"write {_WHERE}, or leave it out for a bucket of the endpoint's own",
+            allowed=f"{_WHERE}, {limit.range} characters",
         )
-        for one in found
-    ]
+        return
+    for one in check_key_prefix(place[1] or None, SageMakerCode.CAPTURE_PLACE):
+        remedy = f"write s3://{place[0]}/captured"
+        yield replace(one, path=("uri",), value=uri, allowed=_WHERE, remedy=remedy)
 
 
-_TARGETS = {"concurrent_requests": "requests at a time", "invocations_per_minute": "requests in a minute"}
-
-
-def check_scaling(scaling: EndpointScaling) -> list[Problem]:
+@rule
+def check_scaling(scaling: EndpointScaling) -> Iterator[Problem]:
     """Return what is wrong with `scaling` by itself, by its attributes."""
-    counts = _check_counts(scaling)
-    return [*(counts or _check_order(scaling)), *_check_targets(scaling)]
-
-
-def _check_scaled_count(scaling: EndpointScaling, instance_count: int) -> list[Problem]:
-    """Return a problem when an endpoint would begin with more instances than there may be."""
-    if _is_above(instance_count, scaling.maximum):
-        return [
-            Problem(
-                code=SageMakerCode.ENDPOINT_SCALING,
-                path=("maximum",),
-                value=scaling.maximum,
-                message=f"the endpoint begins with {instance_count} instances, and may have {scaling.maximum} at most",
-                allowed=f"{instance_count} or more",
-                remedy="raise the maximum, or begin with fewer instances",
-            )
-        ]
-    return []
-
-
-def _check_counts(scaling: EndpointScaling) -> list[Problem]:
     limit = endpoint_scaling_facts().instances
-    zero = (
+    remedy = (
         "write 1 or more: SageMaker scales to 0 only the inference components of an endpoint, which this one has not; "
         "a time to live ends the cost"
     )
-    return [
+    counts = [
         problem
         for attribute, what in (
             ("maximum", "the greatest number of instances"),
             ("minimum", "the least number of instances"),
         )
         for problem in check_number(
-            getattr(scaling, attribute), limit, SageMakerCode.ENDPOINT_SCALING, attribute, what=what, remedy=zero
+            getattr(scaling, attribute), limit, SageMakerCode.ENDPOINT_SCALING, attribute, what=what, remedy=remedy
         )
     ]
-
-
-def _check_order(scaling: EndpointScaling) -> list[Problem]:
-    if not _is_above(scaling.minimum, scaling.maximum):
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.ENDPOINT_SCALING,
-            path=("minimum",),
-            value=scaling.minimum,
-            message=f"the minimum is above the maximum, {scaling.maximum}",
+    yield from counts
+    if not counts and is_above(scaling.minimum, scaling.maximum):
+        yield scaling.wrong(
+            "minimum",
+            SageMakerCode.ENDPOINT_SCALING,
+            f"the minimum is above the maximum, {scaling.maximum}",
+            "write a smaller minimum, or raise the maximum",
             allowed=f"up to {scaling.maximum}",
-            remedy="write a smaller minimum, or raise the maximum",
         )
-    ]
+    yield from _check_targets(scaling)
 
 
-def _is_above(left: int | None, right: int | None) -> bool:
-    """Return whether both are known numbers and `left` is the greater."""
-    if type(left) is not int or type(right) is not int or is_unresolved(left) or is_unresolved(right):
-        return False
-    return left > right
+def _check_scaled_count(scaling: EndpointScaling, instance_count: int) -> Iterator[Problem]:
+    """Return a problem when an endpoint would begin with more instances than there may be."""
+    if is_above(instance_count, scaling.maximum):
+        yield scaling.wrong(
+            "maximum",
+            SageMakerCode.ENDPOINT_SCALING,
+            f"the endpoint begins with {instance_count} instances, and may have {scaling.maximum} at most",
+            "raise the maximum, or begin with fewer instances",
+            allowed=f"{instance_count} or more",
+        )
 
 
-def _check_targets(scaling: EndpointScaling) -> list[Problem]:
+def _check_targets(scaling: EndpointScaling) -> Iterator[Problem]:
+    code, remedy = SageMakerCode.ENDPOINT_SCALING_TARGET, "write what one instance can take, or leave it out"
+    at_a_time, in_a_minute = scaling.concurrent_requests, scaling.invocations_per_minute
     wrong = [
-        problem
-        for attribute, what in _TARGETS.items()
-        for problem in check_positive(
-            getattr(scaling, attribute),
-            SageMakerCode.ENDPOINT_SCALING_TARGET,
-            attribute,
-            what=f"the target of {what}",
-            remedy="write what one instance can take, or leave it out",
-        )
+        *check_positive(at_a_time, code, "concurrent_requests", what="the target of requests at a time", remedy=remedy),
+        *check_positive(
+            in_a_minute, code, "invocations_per_minute", what="the target of requests in a minute", remedy=remedy
+        ),
     ]
-    if wrong or scaling.concurrent_requests is None or scaling.invocations_per_minute is None:
-        return wrong
-    return [
-        Problem(
-            code=Code.CONTRADICTION,
-            path=("invocations_per_minute",),
-            value=scaling.invocations_per_minute,
-            message="requests at a time and requests in a minute both have a target, and one of them is followed",
-            remedy="keep `concurrent_requests`, which knows how long answers take, or `invocations_per_minute` alone",
+    yield from wrong
+    if not wrong and at_a_time is not None and in_a_minute is not None:
+        yield scaling.wrong(
+            "invocations_per_minute",
+            Code.CONTRADICTION,
+            "requests at a time and requests in a minute both have a target, and one of them is followed",
+            "keep `concurrent_requests`, which knows how long answers take, or `invocations_per_minute` alone",
         )
-    ]
 
 
-def check_time_to_live(seconds: int | None) -> list[Problem]:
+def check_time_to_live(seconds: int | None) -> Iterator[Problem]:
     """Return a problem unless an endpoint can live for `seconds`; `None` is for ever."""
-    facts = time_to_live_facts()
-    least, most = facts.seconds.minimum or 0, facts.seconds.maximum or 0
-    return [
-        Problem(
-            code=problem.code,
-            path=problem.path,
-            value=problem.value,
-            message=problem.message
-            if type(seconds) is not int or seconds > 0
-            else "a time to live of nothing deletes the endpoint as soon as it is there",
+    limit, what = time_to_live_facts().seconds, "the time to live, in seconds,"
+    least, most = limit.minimum or 0, limit.maximum or 0
+    for problem in check_number(seconds, limit, SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds", what=what):
+        yield replace(
+            problem,
+            message="a time to live of nothing deletes the endpoint as soon as it is there"
+            if type(seconds) is int and seconds <= 0
+            else problem.message,
             allowed=f"{least // 60} minutes to {most // 86400} days",
             remedy=f"write {most // 86400} days at most, or leave it out for an endpoint that stays"
             if type(seconds) is int and seconds > most
             else f"write {least // 60} minutes or more: that is how often it is looked; leave it out for an endpoint "
             "that stays",
         )
-        for problem in check_number(
-            seconds,
-            facts.seconds,
-            SageMakerCode.TIME_TO_LIVE,
-            "time_to_live_seconds",
-            what="the time to live, in seconds,",
-        )
-    ]
 
 
 def check_budget(budget: EndpointBudget) -> list[Problem]:
     """Return what is wrong with `budget` by itself, by its attributes."""
-    return [
-        *check_positive(
-            budget.monthly_usd,
-            SageMakerCode.BUDGET_AMOUNT,
-            "monthly_usd",
-            what="the budget of a month",
-            remedy="write US dollars, or leave the budget out",
-        ),
-        *_check_thresholds(budget),
-        *_check_emails(budget.emails),
-    ]
+    amount = check_positive(
+        budget.monthly_usd,
+        SageMakerCode.BUDGET_AMOUNT,
+        "monthly_usd",
+        what="the budget of a month",
+        remedy="write US dollars, or leave the budget out",
+    )
+    return [*amount, *_check_shares(budget), *_check_emails(budget)]
 
 
-def _check_budget_readers(budget: EndpointBudget, *, has_topic: bool) -> list[Problem]:
+def _check_budget_readers(budget: EndpointBudget, *, has_topic: bool) -> Iterator[Problem]:
     """Return a problem when nobody would be told."""
-    if has_topic or len(budget.emails):
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.BUDGET_READERS,
-            path=("emails",),
-            message="nobody would be told of this budget: it has no e-mail address, and the endpoint no topic",
-            remedy="write an e-mail address, or give the endpoint a topic for its alarms",
+    if not has_topic and not len(budget.emails):
+        yield budget.wrong(
+            "emails",
+            SageMakerCode.BUDGET_READERS,
+            "nobody would be told of this budget: it has no e-mail address, and the endpoint no topic",
+            "write an e-mail address, or give the endpoint a topic for its alarms",
+            value=None,
         )
-    ]
 
 
-def _check_thresholds(budget: EndpointBudget) -> list[Problem]:
-    told = budget.at_percent
-    if is_list_token(told):
-        return []
+def _check_shares(budget: EndpointBudget) -> Iterator[Problem]:
+    told = [] if is_list_token(budget.at_percent) else list(budget.at_percent)
+    what, remedy = "the share of the budget at which it tells", "write a percentage above 0; 100 is the whole budget"
     wrong = [
-        problem
+        problem.under("at_percent", index)
         for index, value in enumerate(told)
-        for problem in check_positive(
-            value,
-            SageMakerCode.BUDGET_THRESHOLD,
-            what="the share of the budget at which it tells",
-            remedy="write a percentage above 0; 100 is the whole budget",
-        )
-        for problem in [problem.under("at_percent", index)]
+        for problem in check_positive(value, SageMakerCode.BUDGET_THRESHOLD, what=what, remedy=remedy)
     ]
-    return wrong or _check_number_of_thresholds(budget)
-
-
-def _check_number_of_thresholds(budget: EndpointBudget) -> list[Problem]:
-    limit = budget_facts().notifications
-    told = list(budget.at_percent)
-    room = (limit.maximum or 0) - int(bool(budget.forecast))
-    if len(set(told)) == len(told) and 0 < len(told) <= room:
-        return []
+    yield from wrong
+    room = (budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
     twice = len(set(told)) != len(told)
-    return [
-        Problem(
-            code=SageMakerCode.BUDGET_THRESHOLD,
-            path=("at_percent",),
-            value=told,
-            message="a share is there twice"
-            if twice
-            else f"a budget tells at 1 to {room} shares, and here are {len(told)}",
+    if not wrong and not is_list_token(budget.at_percent) and (twice or not 0 < len(told) <= room):
+        yield budget.wrong(
+            "at_percent",
+            SageMakerCode.BUDGET_THRESHOLD,
+            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, and here are {len(told)}",
+            "write each share once, e.g. 80 and 100",
             allowed=f"1 to {room} different shares",
-            remedy="write each share once, e.g. 80 and 100",
         )
-    ]
 
 
-def _check_emails(emails: Sequence[str]) -> list[Problem]:
-    if is_list_token(emails):
-        return []
-    wrong = check_emails(emails, SageMakerCode.BUDGET_READERS, "emails")
-    most = budget_facts().emails.maximum or 0
-    if len(emails) <= most:
-        return wrong
-    return [
-        *wrong,
-        Problem(
-            code=SageMakerCode.BUDGET_READERS,
-            path=("emails",),
-            value=list(emails),
-            message=f"a budget has {most} e-mail addresses at most, and here are {len(emails)}",
+def _check_emails(budget: EndpointBudget) -> Iterator[Problem]:
+    emails, most = budget.emails, budget_facts().emails.maximum or 0
+    yield from check_emails(emails, SageMakerCode.BUDGET_READERS, "emails")
+    if len(emails) > most and not is_list_token(emails):
+        yield budget.wrong(
+            "emails",
+            SageMakerCode.BUDGET_READERS,
+            f"a budget has {most} e-mail addresses at most, and here are {len(emails)}",
+            "write the address of a list, or use a topic",
             allowed=f"up to {most}",
-            remedy="write the address of a list, or use a topic",
-        ),
-    ]
+        )

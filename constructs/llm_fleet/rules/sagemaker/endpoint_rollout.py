@@ -2,12 +2,13 @@
 
 import math
 import re
+from collections.abc import Iterator
 
 from llm_fleet.catalog.endpoint import rollout_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind
@@ -51,69 +52,53 @@ def step_percent_of(rollout: EndpointRollout) -> int | None:
     return rollout_facts().default_step_percent.get(rollout.kind.name) if rollout.percent is None else rollout.percent
 
 
-def _check_step(rollout: EndpointRollout) -> list[Problem]:
-    limit = rollout_facts().step_percent.get(rollout.kind.name)
-    if limit is None:
-        return _unused(rollout, "percent", "a rollout all at once has no steps", "leave it out, or write another kind")
-    return check_number(
-        rollout.percent,
-        limit,
-        SageMakerCode.ROLLOUT_STEP,
-        "percent",
-        what=f"a step of a {rollout.kind.value} rollout",
-    )
+@rule
+def _check_step(rollout: EndpointRollout) -> Iterator[Problem]:
+    limit, what = rollout_facts().step_percent.get(rollout.kind.name), f"a step of a {rollout.kind.value} rollout"
+    if limit is not None:
+        yield from check_number(rollout.percent, limit, SageMakerCode.ROLLOUT_STEP, "percent", what=what)
+    elif rollout.percent is not None:
+        yield rollout.wrong(
+            "percent",
+            Code.CONTRADICTION,
+            "a rollout all at once has no steps",
+            "leave it out, or write another kind",
+        )
 
 
-def _check_waits(rollout: EndpointRollout) -> list[Problem]:
-    if rollout.kind is RolloutKind.ROLLING:
-        why = "a rolling update keeps no old fleet: each batch takes the place of another"
-        found = _unused(rollout, "termination_wait_seconds", why, "leave it out")
-    else:
-        found = []
-    return found or ([] if check_fields(rollout) else _check_bake(rollout))
-
-
-def _unused(rollout: EndpointRollout, attribute: str, why: str, remedy: str) -> list[Problem]:
-    value = getattr(rollout, attribute)
-    if value is None:
-        return []
-    return [Problem(code=Code.CONTRADICTION, path=(attribute,), value=value, message=why, remedy=remedy)]
-
-
-def _check_bake(rollout: EndpointRollout) -> list[Problem]:
+@rule
+def _check_waits(rollout: EndpointRollout) -> Iterator[Problem]:
     """A step that is over before an alarm can ring is looked at by nobody."""
     least, bake = rollout_facts().shortest_bake_seconds, rollout.bake_seconds
-    if bake is None or is_unresolved(bake) or bake >= least:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.ROLLOUT_WAIT,
-            path=("bake_seconds",),
-            value=bake,
-            message=f"the endpoint's own alarms look at {least} seconds, and none could ring in {bake}: a bad update "
-            "would not be rolled back",
-            allowed=f"{least} to {rollout_facts().bake_seconds.maximum}",
-            remedy=f"write {least} or more",
+    if rollout.kind is RolloutKind.ROLLING and rollout.termination_wait_seconds is not None:
+        yield rollout.wrong(
+            "termination_wait_seconds",
+            Code.CONTRADICTION,
+            "a rolling update keeps no old fleet: each batch takes the place of another",
+            "leave it out",
         )
-    ]
+    elif bake is not None and not is_unresolved(bake) and bake < least and not check_fields(rollout):
+        yield rollout.wrong(
+            "bake_seconds",
+            SageMakerCode.ROLLOUT_WAIT,
+            f"the endpoint's own alarms look at {least} seconds, and none could ring in {bake}: a bad update would not "
+            "be rolled back",
+            f"write {least} or more",
+            allowed=f"{least} to {rollout_facts().bake_seconds.maximum}",
+        )
 
 
-def _check_timeout(rollout: EndpointRollout) -> list[Problem]:
+def _check_timeout(rollout: EndpointRollout) -> Iterator[Problem]:
     """The service's own rule: the timeout is longer than all waits together."""
     timeout, waits = rollout.timeout_seconds, waits_seconds(rollout)
-    if timeout is None or is_unresolved(timeout) or waits is None or timeout > waits:
-        return []
-    most = rollout_facts().timeout_seconds.maximum
-    return [
-        Problem(
-            code=SageMakerCode.ROLLOUT_WAIT,
-            path=("timeout_seconds",),
-            value=timeout,
-            message=f"the update alone waits {waits} seconds, and would be broken off before",
-            allowed=f"{waits + 1} to {most}",
-            remedy=f"write more than {waits}, and add the time in which instances start",
+    if timeout is not None and not is_unresolved(timeout) and waits is not None and timeout <= waits:
+        yield rollout.wrong(
+            "timeout_seconds",
+            SageMakerCode.ROLLOUT_WAIT,
+            f"the update alone waits {waits} seconds, and would be broken off before",
+            f"write more than {waits}, and add the time in which instances start",
+            allowed=f"{waits + 1} to {rollout_facts().timeout_seconds.maximum}",
         )
-    ]
 
 
 def waits_seconds(rollout: EndpointRollout) -> int | None:
@@ -132,40 +117,31 @@ def waits_seconds(rollout: EndpointRollout) -> int | None:
     return steps * bake + rest
 
 
-def _check_alarm_names(rollout: EndpointRollout) -> list[Problem]:
-    names = rollout.alarm_names
-    if is_list_token(names):
-        return []
+def _check_alarm_names(rollout: EndpointRollout) -> Iterator[Problem]:
+    names = () if is_list_token(rollout.alarm_names) else rollout.alarm_names
     most = (rollout_facts().alarms.maximum or 0) - OWN_ALARMS
-    wrong = [
-        Problem(
-            code=SageMakerCode.ROLLOUT_ALARMS,
-            path=("alarm_names", index),
-            value=name,
-            message="this is the name of no alarm" if name not in names[:index] else "this alarm is named twice",
-            allowed="1 to 255 characters, each alarm once",
-            remedy="write the alarm's name, not its ARN, once",
-        )
-        for index, name in enumerate(names)
-        if not is_unresolved(name) and (not _is_alarm_name(name) or name in names[:index])
-    ]
-    if len(names) <= most:
-        return wrong
-    return [
-        *wrong,
-        Problem(
-            code=SageMakerCode.ROLLOUT_ALARMS,
-            path=("alarm_names",),
-            value=list(names),
-            message=f"SageMaker looks at {most + OWN_ALARMS} alarms at most, and {OWN_ALARMS} are the endpoint's own",
+    for index, name in enumerate(names):
+        twice = name in names[:index]
+        if not is_unresolved(name) and (twice or not _is_alarm_name(name)):
+            yield rollout.wrong(
+                ("alarm_names", index),
+                SageMakerCode.ROLLOUT_ALARMS,
+                "this is the name of no alarm" if not twice else "this alarm is named twice",
+                "write the alarm's name, not its ARN, once",
+                allowed="1 to 255 characters, each alarm once",
+            )
+    if len(names) > most:
+        yield rollout.wrong(
+            "alarm_names",
+            SageMakerCode.ROLLOUT_ALARMS,
+            f"SageMaker looks at {most + OWN_ALARMS} alarms at most, and {OWN_ALARMS} are the endpoint's own",
+            "put several into one composite alarm",
             allowed=f"up to {most}",
-            remedy="put several into one composite alarm",
-        ),
-    ]
+        )
 
 
-def _is_alarm_name(name: object) -> bool:
-    return isinstance(name, str) and 0 < len(name.strip()) <= len(name) <= _NAME_LENGTH and not name.startswith("arn:")
+def _is_alarm_name(name: str) -> bool:
+    return 0 < len(name.strip()) <= len(name) <= _NAME_LENGTH and not name.startswith("arn:")
 
 
 def has_guardrails(instance_type: str) -> bool:
@@ -178,30 +154,22 @@ def _family(instance_type: str) -> str | None:
     return match[1] if match else None
 
 
-def _check_family(rollout: EndpointRollout, instance_type: str) -> list[Problem]:
-    if has_guardrails(instance_type):
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.ROLLOUT_IMPOSSIBLE,
-            path=("kind",),
-            value=rollout.kind.value,
-            message=f"SageMaker updates {_family(instance_type)} instances all at once and looks at no alarm, whatever "
+def _check_family(rollout: EndpointRollout, instance_type: str) -> Iterator[Problem]:
+    if not has_guardrails(instance_type):
+        yield rollout.wrong(
+            "kind",
+            SageMakerCode.ROLLOUT_IMPOSSIBLE,
+            f"SageMaker updates {_family(instance_type)} instances all at once and looks at no alarm, whatever "
             "is asked",
-            remedy="write the rollout all at once, or take instances of another family",
+            "write the rollout all at once, or take instances of another family",
         )
-    ]
 
 
-def _check_count(rollout: EndpointRollout, instance_count: int) -> list[Problem]:
-    if is_unresolved(instance_count) or instance_count != 1:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.ROLLOUT_IMPOSSIBLE,
-            path=("kind",),
-            value=rollout.kind.value,
-            message="a step is at most half of the instances, and there is one instance",
-            remedy="write the rollout all at once, which is rolled back too, or take two instances or more",
+def _check_count(rollout: EndpointRollout, instance_count: int) -> Iterator[Problem]:
+    if not is_unresolved(instance_count) and instance_count == 1:
+        yield rollout.wrong(
+            "kind",
+            SageMakerCode.ROLLOUT_IMPOSSIBLE,
+            "a step is at most half of the instances, and there is one instance",
+            "write the rollout all at once, which is rolled back too, or take two instances or more",
         )
-    ]

@@ -69,12 +69,11 @@ def check_internet(
             path=("internet",),
         )
     if has_network and notebook.internet and network_internet is InternetAccess.NONE:
-        yield Problem(
-            code=SageMakerCode.NOTEBOOK_INTERNET,
-            message="the network is closed, and this opens a way around it: data could leave through the notebook",
-            remedy="leave `internet` out, or give the network a NAT gateway when it need not be closed",
-            path=("internet",),
-            value=True,
+        yield notebook.wrong(
+            "internet",
+            SageMakerCode.NOTEBOOK_INTERNET,
+            "the network is closed, and this opens a way around it: data could leave through the notebook",
+            "leave `internet` out, or give the network a NAT gateway when it need not be closed",
         )
 
 
@@ -110,7 +109,7 @@ PREFIX = "ml."
 _FORM = re.compile(r"notebook-[a-z0-9]+-v[0-9]+")
 
 
-def check_platform(platform: str) -> list[Problem]:
+def check_platform(platform: str) -> Iterator[Problem]:
     """Return whether no instance can be made on `platform`.
 
     One made by `NotebookPlatform.of` passes when it has the form of one and has not ended: its maker knows better.
@@ -118,23 +117,20 @@ def check_platform(platform: str) -> list[Problem]:
     facts = notebook_facts()
     known = facts.platforms.get(platform)
     if is_unresolved(platform) or (known is not None and known.ended is None):
-        return []
+        return
     living = ", ".join(facts.living_platforms)
     if known is not None:
-        return [
-            Problem(
-                code=SageMakerCode.NOTEBOOK_PLATFORM_RETIRED,
-                message=f"this platform has ended: since {known.ended} no notebook instance can be made on it",
-                remedy=f"write {known.successor!r}",
-                path=("platform",),
-                value=str(platform),
-                allowed=living,
-            )
-        ]
-    if isinstance(platform, NotebookPlatform) and _FORM.fullmatch(platform):
-        return []
-    return [
-        Problem(
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_PLATFORM_RETIRED,
+            message=f"this platform has ended: since {known.ended} no notebook instance can be made on it",
+            remedy=f"write {known.successor!r}",
+            path=("platform",),
+            value=str(platform),
+            allowed=living,
+        )
+        return
+    if not isinstance(platform, NotebookPlatform) or not _FORM.fullmatch(platform):
+        yield Problem(
             code=SageMakerCode.NOTEBOOK_PLATFORM,
             message="SageMaker has no platform of this name",
             remedy=did_you_mean(platform, facts.living_platforms, otherwise=f"write {facts.default_platform!r}"),
@@ -142,43 +138,39 @@ def check_platform(platform: str) -> list[Problem]:
             value=str(platform),
             allowed=living,
         )
-    ]
 
 
-def check_notebook_instance_type(name: str) -> list[Problem]:
+def check_notebook_instance_type(name: str) -> Iterator[Problem]:
     """Return whether a notebook cannot run on `name`: not offered, or not by any living platform."""
     facts = notebook_facts()
     if is_unresolved(name) or name in facts.instance_type_names:
-        return []
+        return
     bare = name.strip().removeprefix(PREFIX)
     family = bare.casefold().partition(".")[0]
     if family in facts.retired_families:
-        return [
-            Problem(
-                code=SageMakerCode.INSTANCE_RETIRED,
-                message=f"no living platform of notebook instances runs on {family}",
-                remedy=f"write {facts.retired_families[family]!r}",
-                path=("instance_type",),
-                value=name,
-                allowed="families " + ", ".join(sorted(facts.instance_types)),
-            )
-        ]
-    sizes = facts.instance_types.get(family, ())
-    return [
-        Problem(
-            code=SageMakerCode.INSTANCE_UNKNOWN,
-            message=_fault(name, bare),
-            remedy=did_you_mean(
-                PREFIX + bare,
-                facts.instance_type_names,
-                otherwise=f"write {facts.default_instance_type!r}, or another one",
-            ),
+        yield Problem(
+            code=SageMakerCode.INSTANCE_RETIRED,
+            message=f"no living platform of notebook instances runs on {family}",
+            remedy=f"write {facts.retired_families[family]!r}",
             path=("instance_type",),
             value=name,
-            allowed=", ".join(f"{PREFIX}{family}.{each}" for each in sizes)
-            or "families " + ", ".join(sorted(facts.instance_types)),
+            allowed="families " + ", ".join(sorted(facts.instance_types)),
         )
-    ]
+        return
+    sizes = facts.instance_types.get(family, ())
+    yield Problem(
+        code=SageMakerCode.INSTANCE_UNKNOWN,
+        message=_fault(name, bare),
+        remedy=did_you_mean(
+            PREFIX + bare,
+            facts.instance_type_names,
+            otherwise=f"write {facts.default_instance_type!r}, or another one",
+        ),
+        path=("instance_type",),
+        value=name,
+        allowed=", ".join(f"{PREFIX}{family}.{each}" for each in sizes)
+        or "families " + ", ".join(sorted(facts.instance_types)),
+    )
 
 
 def _fault(name: str, bare: str) -> str:
@@ -232,22 +224,20 @@ def _check_url(repository: GitRepository, network_internet: InternetAccess | Non
             path=("url",),
         )
     elif not _URL.fullmatch(url) or len(url) > notebook_facts().repository_url_max:
-        yield Problem(
-            code=SageMakerCode.NOTEBOOK_REPOSITORY,
-            message="this is no address that a notebook instance clones from",
-            remedy="write the address over https, not that over ssh",
-            path=("url",),
-            value=url,
+        yield repository.wrong(
+            "url",
+            SageMakerCode.NOTEBOOK_REPOSITORY,
+            "this is no address that a notebook instance clones from",
+            "write the address over https, not that over ssh",
             allowed="https://<host>/<path>, e.g. https://github.com/aws-samples/sagemaker-distributed-training.git",
         )
     elif network_internet is InternetAccess.NONE and not is_code_commit(url):
-        yield Problem(
-            code=SageMakerCode.NOTEBOOK_REPOSITORY,
-            message=f"nothing leads to {urlsplit(url).hostname} out of a network without internet",
-            remedy="mirror the repository in AWS CodeCommit, with the endpoint git-codecommit in the network, or "
+        yield repository.wrong(
+            "url",
+            SageMakerCode.NOTEBOOK_REPOSITORY,
+            f"nothing leads to {urlsplit(url).hostname} out of a network without internet",
+            "mirror the repository in AWS CodeCommit, with the endpoint git-codecommit in the network, or "
             "give the network a NAT gateway",
-            path=("url",),
-            value=url,
         )
 
 
@@ -327,26 +317,23 @@ def check_reachable(clusters: Any) -> list[Problem]:
     return [problem for index, one in enumerate(clusters) for problem in check_form(one, _CLUSTER, "clusters", index)]
 
 
-def check_reached_names(names: Sequence[str], *, known: Collection[str]) -> list[Problem]:
+def check_reached_names(names: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
     """Return a problem for each of `names` that is no key of the fleet's clusters, or that comes twice."""
-    return [problem for index, name in enumerate(names) for problem in _check_name(name, index, names, known)]
+    yield from (problem for index, name in enumerate(names) for problem in _check_name(name, index, names, known))
 
 
-def _check_name(name: str, index: int, names: Sequence[str], known: Collection[str]) -> list[Problem]:
+def _check_name(name: str, index: int, names: Sequence[str], known: Collection[str]) -> Iterator[Problem]:
     if name in names[:index]:
-        return [
-            Problem(
-                code=Code.CONTRADICTION,
-                message="this cluster is named already",
-                remedy="remove it here",
-                path=("clusters", index),
-                value=name,
-            )
-        ]
-    if name in known:
-        return []
-    return [
-        Problem(
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="this cluster is named already",
+            remedy="remove it here",
+            path=("clusters", index),
+            value=name,
+        )
+        return
+    if name not in known:
+        yield Problem(
             code=Code.UNKNOWN_REFERENCE,
             message="the fleet has no cluster of this name",
             remedy=did_you_mean(
@@ -356,4 +343,3 @@ def _check_name(name: str, index: int, names: Sequence[str], known: Collection[s
             value=name,
             allowed=", ".join(sorted(known)),
         )
-    ]

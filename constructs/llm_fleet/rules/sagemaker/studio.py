@@ -33,18 +33,15 @@ def check_studio(studio: StudioSpec) -> list[Problem]:
     ]
 
 
-def _check_volume(studio: StudioSpec) -> list[Problem]:
+def _check_volume(studio: StudioSpec) -> Iterator[Problem]:
     if is_unresolved([studio.volume_gib, studio.maximum_volume_gib]) or studio.volume_gib <= studio.maximum_volume_gib:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.STUDIO_VOLUME,
-            message=f"a new space would have more than the {studio.maximum_volume_gib} GiB that one may have",
-            remedy=f"write at most {studio.maximum_volume_gib} GiB, or allow more",
-            path=("volume_gib",),
-            value=studio.volume_gib,
-        )
-    ]
+        return
+    yield studio.wrong(
+        "volume_gib",
+        SageMakerCode.STUDIO_VOLUME,
+        f"a new space would have more than the {studio.maximum_volume_gib} GiB that one may have",
+        f"write at most {studio.maximum_volume_gib} GiB, or allow more",
+    )
 
 
 def _check_repositories(urls: Sequence[str]) -> list[Problem]:
@@ -88,12 +85,11 @@ def check_posix_ids(user: StudioUser) -> list[Problem]:
     facts = studio_facts()
     if user.uid is None and user.gid is not None:
         return [
-            Problem(
-                code=SageMakerCode.STUDIO_ID,
-                message="a group id without a user id",
-                remedy=f"write a uid, too, e.g. {facts.example_uid}",
-                path=("gid",),
-                value=user.gid,
+            user.wrong(
+                "gid",
+                SageMakerCode.STUDIO_ID,
+                "a group id without a user id",
+                f"write a uid, too, e.g. {facts.example_uid}",
             )
         ]
     return [*_check_id("uid", user.uid, facts.uid), *_check_id("gid", user.gid, facts.gid)]
@@ -101,17 +97,17 @@ def check_posix_ids(user: StudioUser) -> list[Problem]:
 
 def check_same_ids(
     users: Mapping[str, StudioUser], on_clusters: Mapping[str, Mapping[str, tuple[int, int]]]
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return who of `users` has other ids on a cluster, where the same name stands for the same person.
 
     `on_clusters`: by the cluster's name and the user's, uid and gid. Files of one could not be changed by the other.
     """
-    return [
+    yield from (
         problem.under(name)
         for name, user in users.items()
         for cluster, theirs in on_clusters.items()
         for problem in _check_same(name, user, theirs.get(name), cluster)
-    ]
+    )
 
 
 def _check_user(name: str, user: StudioUser, sign_in: StudioSignIn) -> Iterator[Problem]:
@@ -125,12 +121,11 @@ def _check_user(name: str, user: StudioUser, sign_in: StudioSignIn) -> Iterator[
             path=("identity",),
         )
     if sign_in is StudioSignIn.IAM and user.identity is not None:
-        yield Problem(
-            code=SageMakerCode.STUDIO_SIGN_IN,
-            message="with IAM nobody signs in by IAM Identity Center",
-            remedy="remove it, or let people sign in by SSO",
-            path=("identity",),
-            value=user.identity,
+        yield user.wrong(
+            "identity",
+            SageMakerCode.STUDIO_SIGN_IN,
+            "with IAM nobody signs in by IAM Identity Center",
+            "remove it, or let people sign in by SSO",
         )
 
 
@@ -214,33 +209,30 @@ def check_studio_instances(default: str, allowed: Sequence[str]) -> list[Problem
     return problems
 
 
-def _check_type(name: str) -> list[Problem]:
+def _check_type(name: str) -> Iterator[Problem]:
     facts = studio_facts()
     if is_unresolved(name):
-        return []
+        return
     family = name.removeprefix(_PREFIX).partition(".")[0]
     if family in facts.retired_families:
-        return [
-            Problem(
-                code=SageMakerCode.INSTANCE_RETIRED,
-                message=f"{family} is hardware that new users do not get any more",
-                remedy=f"write {facts.retired_families[family]!r}",
-                value=name,
-            )
-        ]
+        yield Problem(
+            code=SageMakerCode.INSTANCE_RETIRED,
+            message=f"{family} is hardware that new users do not get any more",
+            remedy=f"write {facts.retired_families[family]!r}",
+            value=name,
+        )
+        return
     if name in facts.instances:
-        return []
+        return
     offer = _PREFIX + name if _PREFIX + name in facts.instances else nearest(name, facts.instances)
     sizes = [each for each in facts.instances if each.startswith(f"{_PREFIX}{family}.")]
-    return [
-        Problem(
-            code=SageMakerCode.INSTANCE_UNKNOWN,
-            message="Studio has no applications on such an instance",
-            remedy=f"write {offer!r}" if offer else "write one of Studio's types",
-            value=name,
-            allowed=", ".join(sizes) or f"e.g. {facts.default_instance}, ml.g5.xlarge or ml.trn1.2xlarge",
-        )
-    ]
+    yield Problem(
+        code=SageMakerCode.INSTANCE_UNKNOWN,
+        message="Studio has no applications on such an instance",
+        remedy=f"write {offer!r}" if offer else "write one of Studio's types",
+        value=name,
+        allowed=", ".join(sizes) or f"e.g. {facts.default_instance}, ml.g5.xlarge or ml.trn1.2xlarge",
+    )
 
 
 def check_studio_place(
@@ -312,54 +304,40 @@ def studio_claims(users: int, *, zones: Sequence[str], home_efs: bool, owner: st
     return claims
 
 
-def _check_internet(studio: StudioSpec, network_internet: InternetAccess | None) -> list[Problem]:
-    if not studio.internet or network_internet is not InternetAccess.NONE:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.STUDIO_INTERNET,
-            message="the network has no way to the internet, and Studio would be one around it, past its endpoints",
-            remedy="leave it out: in a closed network Studio works through the VPC's endpoints",
-            path=("internet",),
-            value=studio.internet,
+def _check_internet(studio: StudioSpec, network_internet: InternetAccess | None) -> Iterator[Problem]:
+    if studio.internet and network_internet is InternetAccess.NONE:
+        yield studio.wrong(
+            "internet",
+            SageMakerCode.STUDIO_INTERNET,
+            "the network has no way to the internet, and Studio would be one around it, past its endpoints",
+            "leave it out: in a closed network Studio works through the VPC's endpoints",
         )
-    ]
 
 
-def _check_lustre(studio: StudioSpec, zones: Sequence[str], lustre_zone: str | None) -> list[Problem]:
-    problems: list[Problem] = []
+def _check_lustre(studio: StudioSpec, zones: Sequence[str], lustre_zone: str | None) -> Iterator[Problem]:
     limit, directory = studio_facts().lustre_directory, studio.lustre_directory
     if not is_unresolved(directory) and not (limit.matches(directory) and limit.holds(len(directory))):
-        problems.append(
-            Problem(
-                code=SageMakerCode.STUDIO_LUSTRE,
-                message="this is no directory of the file system",
-                remedy="begin it with a slash, as seen from the root of the file system, and leave blanks out",
-                path=("lustre_directory",),
-                value=directory,
-                allowed=f"/ and up to {(limit.maximum or 0) - 1} characters without blanks",
-            )
+        yield studio.wrong(
+            "lustre_directory",
+            SageMakerCode.STUDIO_LUSTRE,
+            "this is no directory of the file system",
+            "begin it with a slash, as seen from the root of the file system, and leave blanks out",
+            allowed=f"/ and up to {(limit.maximum or 0) - 1} characters without blanks",
         )
     if studio.internet:
-        problems.append(
-            Problem(
-                code=SageMakerCode.STUDIO_LUSTRE,
-                message="applications that take SageMaker's own way to the internet cannot reach the file system, "
-                "which stands in the VPC",
-                remedy="leave internet out, so that they take the VPC's, or leave the file system out",
-                path=("internet",),
-                value=studio.internet,
-            )
+        yield studio.wrong(
+            "internet",
+            SageMakerCode.STUDIO_LUSTRE,
+            "applications that take SageMaker's own way to the internet cannot reach the file system, "
+            "which stands in the VPC",
+            "leave internet out, so that they take the VPC's, or leave the file system out",
         )
     if lustre_zone is not None and not is_unresolved([lustre_zone, *zones]) and lustre_zone not in zones:
-        problems.append(
-            Problem(
-                code=SageMakerCode.STUDIO_LUSTRE,
-                message=f"the file system stands in {lustre_zone}, and no subnet of the domain does",
-                remedy=f"give the domain a network with a subnet in {lustre_zone}",
-                path=("lustre",),
-                value=lustre_zone,
-                allowed=", ".join(zones),
-            )
+        yield Problem(
+            code=SageMakerCode.STUDIO_LUSTRE,
+            message=f"the file system stands in {lustre_zone}, and no subnet of the domain does",
+            remedy=f"give the domain a network with a subnet in {lustre_zone}",
+            path=("lustre",),
+            value=lustre_zone,
+            allowed=", ".join(zones),
         )
-    return problems

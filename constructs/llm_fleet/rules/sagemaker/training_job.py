@@ -89,10 +89,10 @@ def check_training_job_place(
     ]
 
 
-def _isolated(job: TrainingJobSpec) -> list[Problem]:
+def _isolated(job: TrainingJobSpec) -> Iterator[Problem]:
     """An isolated container makes no call: of what it cannot do, so much is known beforehand."""
     if not job.network_isolation:
-        return []
+        return
     impossible = {
         "remote_debug": (job.remote_debug, "Session Manager opens no shell in an isolated container"),
         "tracking": (
@@ -100,7 +100,7 @@ def _isolated(job: TrainingJobSpec) -> list[Problem]:
             "an isolated container tells MLflow nothing",
         ),
     }
-    return [
+    yield from (
         Problem(
             code=SageMakerCode.TRAINING_SETTING,
             message=message,
@@ -109,66 +109,55 @@ def _isolated(job: TrainingJobSpec) -> list[Problem]:
         )
         for attribute, (asked, message) in impossible.items()
         if asked
-    ]
+    )
 
 
 _RATE = re.compile(r"rate\((\d+) ([a-z]+)\)")
 _AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
 
 
-def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
+def check_job_schedule(schedule: JobSchedule) -> Iterator[Problem]:
     """Return what is wrong with when a job is started by itself, by attributes (LF972)."""
-    problems: list[Problem] = []
     fault = None if is_unresolved(schedule.expression) else _expression_fault(schedule.expression)
     if fault:
-        problems.append(
-            schedule.wrong(
-                "expression",
-                SageMakerCode.TRAINING_SCHEDULE,
-                f"the schedule {fault}",
-                f"write e.g. {CRON_EXAMPLE} or rate(7 days)",
-                allowed="cron(…), rate(…) or at(…)",
-            )
+        yield schedule.wrong(
+            "expression",
+            SageMakerCode.TRAINING_SCHEDULE,
+            f"the schedule {fault}",
+            f"write e.g. {CRON_EXAMPLE} or rate(7 days)",
+            allowed="cron(…), rate(…) or at(…)",
         )
     if not is_unresolved(schedule.time_zone) and schedule.time_zone not in available_timezones():
-        problems.append(
-            schedule.wrong(
-                "time_zone",
-                SageMakerCode.TRAINING_SCHEDULE,
-                "there is no such time zone",
-                "write e.g. UTC or Europe/Vienna",
-                allowed="names of the IANA database",
-            )
+        yield schedule.wrong(
+            "time_zone",
+            SageMakerCode.TRAINING_SCHEDULE,
+            "there is no such time zone",
+            "write e.g. UTC or Europe/Vienna",
+            allowed="names of the IANA database",
         )
     for name, value in schedule.hyperparameters.items():
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has a checker
-            problems.append(
-                schedule.wrong(
-                    ("hyperparameters", name),
-                    SageMakerCode.TRAINING_HYPERPARAMETER,
-                    "a hyperparameter of an execution is a text, as SageMaker takes it",
-                    f'write "{value}"',
-                )
+            yield schedule.wrong(
+                ("hyperparameters", name),
+                SageMakerCode.TRAINING_HYPERPARAMETER,
+                "a hyperparameter of an execution is a text, as SageMaker takes it",
+                f'write "{value}"',
             )
-    return problems
 
 
-def check_capacity_retries(retries: CapacityRetries) -> list[Problem]:
+def check_capacity_retries(retries: CapacityRetries) -> Iterator[Problem]:
     """Return what is wrong with further attempts after one without capacity, by attributes (LF973)."""
     first, longest = retries.first_wait_seconds, retries.longest_wait_seconds
     if first is None or longest is None or check_fields(retries) or is_unresolved(first) or is_unresolved(longest):
-        return []
-    if longest >= first:
-        return []
-    return [
-        retries.wrong(
+        return
+    if longest < first:
+        yield retries.wrong(
             "longest_wait_seconds",
             SageMakerCode.TRAINING_CAPACITY,
             "the longest wait is shorter than the first",
             "leave it out, or write more",
             allowed=f"{first} or more",
         )
-    ]
 
 
 def _expression_fault(expression: str) -> str | None:
@@ -238,12 +227,11 @@ def _volume(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator
     if size is None or is_unresolved(size) or size < 1 or instance is None or not instance.has_local_disks:
         return
     disks = f" of {instance.nvme_gb} GB altogether" if instance.nvme_gb else ""
-    yield Problem(
-        code=SageMakerCode.TRAINING_SETTING,
-        message=f"{instance.name} has local disks{disks}, and SageMaker gives it no volume beside them",
-        remedy="leave the volume out",
-        path=("volume_gib",),
-        value=size,
+    yield job.wrong(
+        "volume_gib",
+        SageMakerCode.TRAINING_SETTING,
+        f"{instance.name} has local disks{disks}, and SageMaker gives it no volume beside them",
+        "leave the volume out",
     )
 
 
@@ -331,16 +319,13 @@ def address_claim(job: TrainingJobSpec, *, owner: str, availability_zone_id: str
     )
 
 
-def check_mlflow_reached(job: TrainingJobSpec, *, closed: bool) -> list[Problem]:
+def check_mlflow_reached(job: TrainingJobSpec, *, closed: bool) -> Iterator[Problem]:
     """Return why the container does not reach MLflow: it has an endpoint of its own, which no network of ours has."""
-    if not closed or job.tracking is None or job.tracking.mlflow_arn is None:
-        return []
-    return [
-        Problem(
+    if closed and job.tracking is not None and job.tracking.mlflow_arn is not None:
+        yield Problem(
             code=SageMakerCode.TRAINING_TRACKING,
             message="MLflow is not reached from a network without a way to the internet: its endpoint, "
             "`aws.sagemaker.<region>.experiments`, is none that llm-fleet makes",
             remedy="let the network have a way out (`internet: nat`), or track by TensorBoard alone",
             path=("tracking",),
         )
-    ]

@@ -33,36 +33,33 @@ _INSTEAD = {
 }
 
 
-def check_image(job: TrainingJobSpec) -> list[Problem]:
+def check_image(job: TrainingJobSpec) -> Iterator[Problem]:
     """Return why the image cannot be had, or cannot run on the instance, below `image`."""
     image = job.image
     found = list(_own(image) if image.kind is TrainingImageKind.OWN else _version(image))
     if not found:
         found = list(_on_instance(image, training_instances().get(job.instance_type)))
-    return [problem.under("image") for problem in found]
+    yield from (problem.under("image") for problem in found)
 
 
-def check_image_region(image: TrainingImage, region: str | None) -> list[Problem]:
+def check_image_region(image: TrainingImage, region: str | None) -> Iterator[Problem]:
     """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says.
 
     A region that only the deployment knows has no image that could be named; `None` is not judged.
     """
     if region is None or image.kind is TrainingImageKind.OWN:
-        return []
+        return
     if is_unresolved(region):
-        return [
-            Problem(
-                code=_IMAGE,
-                message="AWS's image is in another registry in each region, and the stack's is not known",
-                remedy="give the stack `env` with a region, or name an image of your own",
-                path=("image",),
-            )
-        ]
+        yield Problem(
+            code=_IMAGE,
+            message="AWS's image is in another registry in each region, and the stack's is not known",
+            remedy="give the stack `env` with a region, or name an image of your own",
+            path=("image",),
+        )
+        return
     offered = smp_regions() if image.kind is TrainingImageKind.SMP else _family(image).regions
-    if region in offered:
-        return []
-    return [
-        Problem(
+    if region not in offered:
+        yield Problem(
             code=_IMAGE,
             message=f"AWS does not offer this image in {region}",
             remedy="copy it into a repository of your own and name that, or take one of the regions allowed",
@@ -70,7 +67,6 @@ def check_image_region(image: TrainingImage, region: str | None) -> list[Problem
             value=region,
             allowed=", ".join(offered),
         )
-    ]
 
 
 def _family(image: TrainingImage) -> TrainingImageFamily:
@@ -88,16 +84,15 @@ def _version(image: TrainingImage) -> Iterator[Problem]:
     title = "SMP v2 and PyTorch" if of_smp else _family(image).title
     retired = not of_smp and version in _family(image).retired
     offer = None if retired else nearest(version, known)
-    yield Problem(
-        code=_IMAGE,
-        message=f"the image with {title} {version} is retired: nobody patches it"
+    yield image.wrong(
+        "version",
+        _IMAGE,
+        f"the image with {title} {version} is retired: nobody patches it"
         if retired
         else f"there is no image with {title} {version}",
-        remedy=f"write {offer or image.kind.newest_version!r}, or leave the version out, which is the same"
+        f"write {offer or image.kind.newest_version!r}, or leave the version out, which is the same"
         if (offer or image.kind.newest_version) == image.kind.newest_version
         else f"write {offer!r}",
-        path=("version",),
-        value=version,
         allowed=", ".join(known),
     )
 
@@ -201,24 +196,22 @@ def _folder(source: SourceBundle) -> Iterator[Problem]:
 
 def check_requirements(
     job: TrainingJobSpec, *, closed: bool, index_variables: tuple[str, ...] = ("PIP_INDEX_URL", "PIP_FIND_LINKS")
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return why pip cannot fetch what the folder asks for: the container reaches no index. `closed`: its network."""
     source = job.source
     if source is None or source.files is None or REQUIREMENTS not in source.files:
-        return []
+        return
     if not job.network_isolation and (not closed or any(name in job.environment for name in index_variables)):
-        return []
+        return
     where = "an isolated container" if job.network_isolation else "a network without a way to the internet"
-    return [
-        Problem(
-            code=_SOURCE,
-            message=f"{REQUIREMENTS} is installed by pip when the script starts, and pip reaches nothing from {where}",
-            remedy="take an image that has these packages, or remove the file"
-            if job.network_isolation
-            else "take an image that has these packages, or tell pip of an index inside by the variable PIP_INDEX_URL",
-            path=("source",),
-        )
-    ]
+    yield Problem(
+        code=_SOURCE,
+        message=f"{REQUIREMENTS} is installed by pip when the script starts, and pip reaches nothing from {where}",
+        remedy="take an image that has these packages, or remove the file"
+        if job.network_isolation
+        else "take an image that has these packages, or tell pip of an index inside by the variable PIP_INDEX_URL",
+        path=("source",),
+    )
 
 
 def _needed(job: TrainingJobSpec) -> Iterator[Problem]:
@@ -280,13 +273,13 @@ _LAUNCHER = SageMakerCode.TRAINING_DISTRIBUTION
 _WITH_LIBRARIES = (TrainingImageKind.SMP, TrainingImageKind.OWN)
 
 
-def check_distribution(job: TrainingJobSpec) -> list[Problem]:
+def check_distribution(job: TrainingJobSpec) -> Iterator[Problem]:
     """Return why the launcher does not go with instance, image or configuration, below `distribution`."""
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is not None:
         instance = None  # told as it is
     found = [*_own_values(job), *(list(_instance(job, instance)) or _image(job))]
-    return [problem.under("distribution") for problem in [*found, *_smp(job, instance)]]
+    yield from (problem.under("distribution") for problem in [*found, *_smp(job, instance)])
 
 
 def _own_values(job: TrainingJobSpec) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.catalog.training_job import training_job_limit
-from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
+from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_key_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -16,22 +16,14 @@ from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, Jo
 SCHEME = "s3://"
 
 
-def bucket_and_key(uri: str) -> tuple[str, str]:
-    """Return bucket and key, or prefix, of `uri`, without slashes at the key's ends."""
-    bucket, _, key = uri.removeprefix(SCHEME).partition("/")
-    return bucket, key.strip("/")
-
-
-def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> list[Problem]:
+def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> Iterator[Problem]:
     """Return a problem at `path` unless `uri` is a place in S3; `what` names it, e.g. `the data's place`.
 
     In a text that is known in part, what is known is judged.
     """
     fault = _s3_fault(uri)
-    if fault is None:
-        return []
-    return [
-        Problem(
+    if fault is not None:
+        yield Problem(
             code=code,
             message=f"{what} {fault}",
             remedy="write s3://bucket/prefix",
@@ -39,13 +31,12 @@ def check_s3_place(uri: str, code: AnyCode, *path: PathPart, what: str) -> list[
             value=uri,
             allowed="s3://bucket/prefix",
         )
-    ]
 
 
 def _s3_fault(uri: str) -> str | None:
     if not uri.startswith(SCHEME):
         return None if is_unresolved(uri) else "is no address in S3"
-    bucket, key = bucket_and_key(uri)
+    bucket, key = bucket_and_prefix(uri)
     if not bucket or (not is_unresolved(bucket) and check_bucket_name(bucket)):
         return f"is in {bucket!r}, which is no name of a bucket" if bucket else "names no bucket"
     if is_unresolved(key):
@@ -74,21 +65,20 @@ def check_channels(job: TrainingJobSpec) -> list[Problem]:
     ]
 
 
-def check_channel_network(job: TrainingJobSpec, *, has_network: bool) -> list[Problem]:
+def check_channel_network(job: TrainingJobSpec, *, has_network: bool) -> Iterator[Problem]:
     """Return each channel on a file system of a job that stands in no network."""
-    if has_network:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.NETWORK_NEEDED,
-            message="FSx for Lustre is reached through a network of yours, and this job stands in none",
-            remedy="give the job a network, in the AZ of the file system, or take the data from S3",
-            path=("channels", name),
-            value=name,
+    if not has_network:
+        yield from (
+            Problem(
+                code=SageMakerCode.NETWORK_NEEDED,
+                message="FSx for Lustre is reached through a network of yours, and this job stands in none",
+                remedy="give the job a network, in the AZ of the file system, or take the data from S3",
+                path=("channels", name),
+                value=name,
+            )
+            for name, channel in job.channels.items()
+            if channel.file_system_id is not None
         )
-        for name, channel in job.channels.items()
-        if channel.file_system_id is not None
-    ]
 
 
 def _number(job: TrainingJobSpec) -> Iterator[Problem]:
@@ -249,25 +239,21 @@ def _record(message: str, remedy: str, attribute: str | None = None, value: obje
 _METRIC = SageMakerCode.TRAINING_METRIC
 
 
-def check_metrics(job: TrainingJobSpec) -> list[Problem]:
+def check_metrics(job: TrainingJobSpec) -> Iterator[Problem]:
     """Return what nothing could be read by, below `metrics` and the name."""
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions")
-    problems: list[Problem] = []
     if len(job.metrics) > (limit.maximum or 0):
         message = f"a job has {limit.maximum} metrics at most, and these are {len(job.metrics)}"
-        problems.append(
-            Problem(
-                code=_METRIC,
-                message=message,
-                remedy="leave out those that no alarm and nobody looks at; MLflow takes any number",
-                path=("metrics",),
-                value=len(job.metrics),
-                allowed=f"up to {limit.maximum}",
-            )
+        yield Problem(
+            code=_METRIC,
+            message=message,
+            remedy="leave out those that no alarm and nobody looks at; MLflow takes any number",
+            path=("metrics",),
+            value=len(job.metrics),
+            allowed=f"up to {limit.maximum}",
         )
     for name, metric in job.metrics.items():
-        problems += [problem.under("metrics", name) for problem in _metric(name, metric)]
-    return problems
+        yield from (problem.under("metrics", name) for problem in _metric(name, metric))
 
 
 def _metric(name: str, metric: JobMetric) -> Iterator[Problem]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, under
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_positive, did_you_mean
+from llm_fleet.rules.values import check_known, check_positive, is_above
 from llm_fleet.spec.watch import (
     CheckpointLayout,
     JobWatch,
@@ -34,9 +34,9 @@ def check_watch(watch: WatchSpec) -> list[Problem]:
     """Return what is wrong with `watch` by itself, by its attributes."""
     restarts = watch.restart.maximum != 0
     others = [
-        problem.under("others", name)
+        problem
         for name, jobs in watch.others.items()
-        for problem in _check_others(jobs, watch.prefixes[name], restarts=restarts)
+        for problem in under(_check_others(jobs, watch.prefixes[name], restarts=restarts), "others", name)
     ]
     return [*check_watch_settings(watch), *others, *check_prefixes(watch.prefixes)]
 
@@ -45,66 +45,65 @@ def check_watch_settings(watch: WatchSpec | JobWatch) -> Iterator[Problem]:
     """Return what is wrong with restarts, conditions, layout and grace of `watch`, by its attributes."""
     yield from check_fields(watch)
     if watch.restart is not None:
-        yield from (problem.under("restart") for problem in _check_order(watch.restart))
+        yield from under(_check_order(watch.restart), "restart")
     if watch.conditions is not None:
         for kind, condition in watch.conditions.by_kind.items():
-            yield from (problem.under("conditions", kind) for problem in _check_condition(condition))
+            yield from under(_check_condition(condition), "conditions", kind)
     if watch.checkpoints is not None:
-        yield from (problem.under("checkpoints") for problem in check_layout(watch.checkpoints))
+        yield from under(check_layout(watch.checkpoints), "checkpoints")
 
 
-def _check_order(restart: RestartPolicy) -> list[Problem]:
+def _check_order(restart: RestartPolicy) -> Iterator[Problem]:
     first, longest = restart.back_off_seconds, restart.longest_wait_seconds
-    if check_fields(restart) or is_unresolved(first) or is_unresolved(longest) or first <= longest:
-        return []
-    return [
-        Problem(
-            code=SageMakerCode.WATCH_RESTARTS,
-            path=("longest_back_off_seconds",),
+    if not check_fields(restart) and is_above(first, longest):
+        yield restart.wrong(
+            "longest_back_off_seconds",
+            SageMakerCode.WATCH_RESTARTS,
+            f"no wait is longer than {longest} s, and the first alone is {first} s",
+            f"write {first} or more, or a shorter first wait",
             value=longest,
-            message=f"no wait is longer than {longest} s, and the first alone is {first} s",
             allowed=f"{first} or more",
-            remedy=f"write {first} or more, or a shorter first wait",
         )
-    ]
 
 
-def _check_condition(condition: WatchCondition) -> list[Problem]:
-    found = _check_metric_name(condition.metric)
-    if isinstance(condition, LossSpike):
-        found += [*_check_factor(condition.factor), *_check_window(condition)]
-    if isinstance(condition, ThroughputDrop):
-        found += [*_check_fraction(condition.below_fraction), *_check_window(condition)]
-    return found
-
-
-def _check_fraction(fraction: float) -> list[Problem]:
-    remedy = "write a part of the best of late, e.g. 0.5 for half of it"
-    problems = check_positive(fraction, _CODE, "below_fraction", what="the fraction", remedy=remedy, most=1.0)
-    return [_fraction_of_one(remedy)] if not problems and fraction == 1 else problems
-
-
-def _check_metric_name(metric: str) -> list[Problem]:
-    if is_unresolved(metric) or metric.strip():
-        return []
-    return [
-        Problem(
-            code=_CODE,
-            path=("metric",),
-            value=metric,
-            message="the condition names no metric",
+def _check_condition(condition: WatchCondition) -> Iterator[Problem]:
+    if not is_unresolved(condition.metric) and not condition.metric.strip():
+        yield condition.wrong(
+            "metric",
+            _CODE,
+            "the condition names no metric",
+            "write the name of one of the job's metrics, e.g. 'train:loss'",
             allowed="the name of a metric definition of the job",
-            remedy="write the name of one of the job's metrics, e.g. 'train:loss'",
         )
-    ]
+    if isinstance(condition, LossSpike):
+        yield from _check_factor(condition)
+        yield from _check_window(condition)
+    if isinstance(condition, ThroughputDrop):
+        yield from _check_fraction(condition)
+        yield from _check_window(condition)
+
+
+def _check_fraction(drop: ThroughputDrop) -> Iterator[Problem]:
+    remedy, fraction = "write a part of the best of late, e.g. 0.5 for half of it", drop.below_fraction
+    problems = check_positive(fraction, _CODE, "below_fraction", what="the fraction", remedy=remedy, most=1.0)
+    yield from problems
+    if not problems and fraction == 1:
+        yield drop.wrong(
+            "below_fraction",
+            _CODE,
+            "the throughput is always below the best of late, or is it: the alarm would ring at once",
+            remedy,
+            value=1,
+            allowed="a number between 0 and 1",
+        )
 
 
 def check_metrics_are_defined(
     conditions: Mapping[str, str], metrics: Sequence[str], *, job: str, path: Sequence[str | int] = ()
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem for each of `conditions` (kind to metric) whose metric is none of `metrics` of `job`."""
     offered = ", ".join(sorted(metrics))
-    return [
+    yield from (
         Problem(
             code=SageMakerCode.WATCH_METRIC,
             path=(*path, kind, "metric"),
@@ -116,58 +115,48 @@ def check_metrics_are_defined(
         )
         for kind, metric in conditions.items()
         if not is_unresolved(metric) and not is_unresolved(metrics) and metric not in metrics
-    ]
-
-
-def _check_factor(factor: float) -> list[Problem]:
-    remedy = "write how many times the best of late the loss must be, e.g. 2"
-    problems = check_positive(factor, _CODE, "factor", what="the factor", remedy=remedy)
-    if problems or is_unresolved(factor) or factor > 1:
-        return problems
-    return [
-        Problem(
-            code=_CODE,
-            path=("factor",),
-            value=factor,
-            message="the loss is always this many times the smallest of late: the alarm would ring at once",
-            allowed="a number above 1",
-            remedy=remedy,
-        )
-    ]
-
-
-def _fraction_of_one(remedy: str) -> Problem:
-    return Problem(
-        code=_CODE,
-        path=("below_fraction",),
-        value=1,
-        message="the throughput is always below the best of late, or is it: the alarm would ring at once",
-        allowed="a number between 0 and 1",
-        remedy=remedy,
     )
 
 
-def _check_window(condition: LossSpike | ThroughputDrop) -> list[Problem]:
+def _check_factor(spike: LossSpike) -> Iterator[Problem]:
+    remedy = "write how many times the best of late the loss must be, e.g. 2"
+    problems = check_positive(spike.factor, _CODE, "factor", what="the factor", remedy=remedy)
+    yield from problems
+    if not problems and not is_unresolved(spike.factor) and spike.factor <= 1:
+        yield spike.wrong(
+            "factor",
+            _CODE,
+            "the loss is always this many times the smallest of late: the alarm would ring at once",
+            remedy,
+            allowed="a number above 1",
+        )
+
+
+def _check_window(condition: LossSpike | ThroughputDrop) -> Iterator[Problem]:
     minutes, window = condition.minutes, condition.window_minutes
     if check_fields(condition) or is_unresolved(minutes) or is_unresolved(window) or minutes < window:
-        return []
+        return
     by_default = "minutes" not in condition.model_fields_set
-    return [
-        Problem(
-            code=_CODE,
-            path=("window_minutes" if by_default else "minutes",),
-            value=window if by_default else minutes,
-            message=f"{minutes} minutes of a window of {window} are to be bad, and none is left to compare them with",
-            allowed=f"minutes below {window}, or a window above {minutes}",
-            remedy="write fewer minutes, or a longer window",
-        )
-    ]
+    yield condition.wrong(
+        "window_minutes" if by_default else "minutes",
+        _CODE,
+        f"{minutes} minutes of a window of {window} are to be bad, and none is left to compare them with",
+        "write fewer minutes, or a longer window",
+        allowed=f"minutes below {window}, or a window above {minutes}",
+    )
 
 
 def check_layout(layout: CheckpointLayout) -> list[Problem]:
     """Return what is wrong with a layout, by the attributes of `CheckpointLayout`."""
     if layout.known is not None:
-        return _check_known(layout.known)
+        return check_known(
+            layout.known,
+            training_watch_facts().layouts,
+            _LAYOUT,
+            "known",
+            message="no layout of checkpoints has this name",
+            otherwise="write one of these, or tell the pattern of a folder",
+        )
     return [
         *_check_pattern(layout.pattern),
         *_check_file(layout.marker, "marker", "the file that ends a checkpoint lies in it", "trainer_state.json"),
@@ -175,25 +164,9 @@ def check_layout(layout: CheckpointLayout) -> list[Problem]:
     ]
 
 
-def _check_known(known: str) -> list[Problem]:
-    layouts = training_watch_facts().layouts
-    if is_unresolved(known) or known in layouts:
-        return []
-    return [
-        Problem(
-            code=_LAYOUT,
-            path=("known",),
-            value=known,
-            message="no layout of checkpoints has this name",
-            allowed=", ".join(layouts),
-            remedy=did_you_mean(str(known), layouts, otherwise="write one of these, or tell the pattern of a folder"),
-        )
-    ]
-
-
-def _check_pattern(pattern: str | None) -> list[Problem]:
+def _check_pattern(pattern: str | None) -> Iterator[Problem]:
     if pattern is not None and is_unresolved(pattern):
-        return []
+        return
     if not pattern:
         fault = "the pattern of a checkpoint's folder is missing"
     else:
@@ -205,32 +178,28 @@ def _check_pattern(pattern: str | None) -> list[Problem]:
         elif "/" in pattern:
             fault = "the pattern has a slash, and is of one folder right below the checkpoints' prefix"
         else:
-            return []
-    return [
-        Problem(
-            code=_LAYOUT,
-            path=("pattern",),
-            value=pattern,
-            message=fault,
-            allowed="a regular expression of Python with one group, which holds the step",
-            remedy=f"write e.g. {_EXAMPLE!r}; a group that only groups is written (?:…)",
-        )
-    ]
+            return
+    yield Problem(
+        code=_LAYOUT,
+        path=("pattern",),
+        value=pattern,
+        message=fault,
+        allowed="a regular expression of Python with one group, which holds the step",
+        remedy=f"write e.g. {_EXAMPLE!r}; a group that only groups is written (?:…)",
+    )
 
 
-def _check_file(name: str | None, attribute: str, message: str, example: str) -> list[Problem]:
+def _check_file(name: str | None, attribute: str, message: str, example: str) -> Iterator[Problem]:
     if name is None or is_unresolved(name) or (name.strip("/") and not name.startswith("/") and ".." not in name):
-        return []
-    return [
-        Problem(
-            code=_LAYOUT,
-            path=(attribute,),
-            value=name,
-            message=message,
-            allowed="a name without a leading slash",
-            remedy=f"write e.g. {example!r}, or leave it out when there is none",
-        )
-    ]
+        return
+    yield Problem(
+        code=_LAYOUT,
+        path=(attribute,),
+        value=name,
+        message=message,
+        allowed="a name without a leading slash",
+        remedy=f"write e.g. {example!r}, or leave it out when there is none",
+    )
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | str:
@@ -246,7 +215,7 @@ def _check_others(jobs: WatchedJobs, prefix: str, *, restarts: bool) -> list[Pro
     return [*check_prefix(prefix), *places, *(_check_others_restart(jobs) if restarts else [])]
 
 
-def _check_others_restart(jobs: WatchedJobs) -> list[Problem]:
+def _check_others_restart(jobs: WatchedJobs) -> Iterator[Problem]:
     """Return a problem for each thing without which `jobs` could not be started again."""
     missing = {
         "roles": ("what these jobs run as is not told: the watch could pass no role on", "write their execution roles"),
@@ -255,7 +224,7 @@ def _check_others_restart(jobs: WatchedJobs) -> list[Problem]:
             "write the S3 URIs below which they lie",
         ),
     }
-    return [
+    yield from (
         Problem(
             code=SageMakerCode.WATCH_OTHERS,
             path=(attribute,),
@@ -264,7 +233,7 @@ def _check_others_restart(jobs: WatchedJobs) -> list[Problem]:
         )
         for attribute, (message, remedy) in missing.items()
         if not getattr(jobs, attribute)
-    ]
+    )
 
 
 def check_prefix(prefix: str) -> list[Problem]:
@@ -309,11 +278,9 @@ def check_prefixes(prefixes: Mapping[str, str]) -> list[Problem]:
     ]
 
 
-def _check_place(uri: str, index: int) -> list[Problem]:
-    if is_unresolved(uri) or _S3_URI.fullmatch(uri):
-        return []
-    return [
-        Problem(
+def _check_place(uri: str, index: int) -> Iterator[Problem]:
+    if not is_unresolved(uri) and not _S3_URI.fullmatch(uri):
+        yield Problem(
             code=SageMakerCode.WATCH_OTHERS,
             path=("checkpoints", index),
             value=uri,
@@ -321,4 +288,3 @@ def _check_place(uri: str, index: int) -> list[Problem]:
             allowed="s3://<bucket>/<prefix>, without `*`, `?` or `$`",
             remedy="write e.g. 's3://my-bucket/alice'; a whole bucket would let the watch write anywhere in it",
         )
-    ]

@@ -1,13 +1,13 @@
 """What a watch looks after: its name, training jobs, clusters, and how much of them it can hold."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule, under
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, nearest
@@ -61,9 +61,9 @@ def check_watched_clusters(
     """Return a problem for each of `names` that is none of the fleet's `hyperpod` clusters, or is there twice."""
     return [
         *(
-            problem.under(path, index)
+            problem
             for index, name in enumerate(names)
-            for problem in _check_cluster(name, hyperpod, others)
+            for problem in under(_check_cluster(name, hyperpod, others), path, index)
         ),
         *(
             Problem(
@@ -79,24 +79,20 @@ def check_watched_clusters(
     ]
 
 
-def _check_cluster(name: str, hyperpod: Sequence[str], others: Sequence[str]) -> list[Problem]:
+def _check_cluster(name: str, hyperpod: Sequence[str], others: Sequence[str]) -> Iterator[Problem]:
     if name in hyperpod:
-        return []
+        return
     offered = ", ".join(hyperpod) or "none: the fleet has no HyperPod cluster"
     offer = nearest(name, hyperpod)
-    return [
-        Problem(
-            code=SageMakerCode.WATCH_CLUSTER,
-            value=name,
-            message="this is a ParallelCluster, and only HyperPod sends events of its nodes"
-            if name in others
-            else "the fleet has no cluster of this name",
-            allowed=offered,
-            remedy=f"write {offer!r}"
-            if offer
-            else "name a HyperPod cluster of the fleet, or leave it out for all of them",
-        )
-    ]
+    yield Problem(
+        code=SageMakerCode.WATCH_CLUSTER,
+        value=name,
+        message="this is a ParallelCluster, and only HyperPod sends events of its nodes"
+        if name in others
+        else "the fleet has no cluster of this name",
+        allowed=offered,
+        remedy=f"write {offer!r}" if offer else "name a HyperPod cluster of the fleet, or leave it out for all of them",
+    )
 
 
 def check_room(jobs: Collection[str]) -> list[Problem]:
@@ -148,42 +144,34 @@ _OTHER_VARIABLES = 512
 """Bytes: names and ARNs of table, queue and topic, whose length is known only when they are made."""
 
 
-def _check_size(characters: int, most: int, message: str) -> list[Problem]:
-    if characters <= most:
-        return []
-    return [
-        Problem(
+@rule
+def _check_size(characters: int, most: int, message: str) -> Iterator[Problem]:
+    if characters > most:
+        yield Problem(
             code=SageMakerCode.WATCH_ROOM,
             value=characters,
             message=message,
             allowed=f"up to {most} characters",
             remedy="let another watch follow some of them, or give fewer jobs settings of their own",
         )
-    ]
 
 
-def _check_checkpoints(job: TrainingJobSpec, restarts: int) -> list[Problem]:
-    if job.checkpoints is not None or is_unresolved(restarts) or not restarts:
-        return []
-    return [
-        Problem(
+def _check_checkpoints(job: TrainingJobSpec, restarts: int) -> Iterator[Problem]:
+    if job.checkpoints is None and not is_unresolved(restarts) and restarts:
+        yield Problem(
             code=SageMakerCode.WATCH_NO_CHECKPOINTS,
             path=("checkpoints",),
             message=f"job {job.name} keeps no checkpoints, so that each restart would begin at step 0",
             remedy="give the job checkpoints, or let the watch restart it never (a maximum of 0) and only tell",
         )
-    ]
 
 
-def _check_once(name: str, followed: Collection[str]) -> list[Problem]:
-    if f"{name}-" not in followed:
-        return []
-    return [
-        Problem(
+def _check_once(name: str, followed: Collection[str]) -> Iterator[Problem]:
+    if f"{name}-" in followed:
+        yield Problem(
             code=SageMakerCode.WATCH_TWICE,
             path=("name",),
             value=name,
             message="jobs of this name are watched already",
             remedy="follow them once, and give each job a name of its own",
         )
-    ]

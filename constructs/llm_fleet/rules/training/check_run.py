@@ -52,13 +52,12 @@ def _nodes(run: PlacedRun) -> Iterator[Problem]:
             value=there,
         )
     elif run.nodes is not None and run.nodes > there:
-        yield Problem(
-            code=Code.JOB_NODES,
-            message=f"the partition {run.partition.name} has {there} node{'' if there == 1 else 's'}, so Slurm would "
+        yield run.wrong(
+            "nodes",
+            Code.JOB_NODES,
+            f"the partition {run.partition.name} has {there} node{'' if there == 1 else 's'}, so Slurm would "
             "never start the job",
-            remedy=f"write nodes={there}, or give the partition {run.nodes}",
-            path=("nodes",),
-            value=run.nodes,
+            f"write nodes={there}, or give the partition {run.nodes}",
             allowed=f"1 to {there}",
         )
 

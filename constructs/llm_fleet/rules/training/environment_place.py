@@ -163,12 +163,11 @@ def check_folder(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem
     if not shared:
         return [_not_shared(place)]
     return [
-        Problem(
-            code=Code.TRAINING_FOLDER,
-            message="this folder is on no file system that the nodes of all compute groups mount",
-            remedy=f"write a folder below {shared[0].path}, or leave it out for {_usual(shared[0])}",
-            path=("folder",),
-            value=folder,
+        runtime.wrong(
+            "folder",
+            Code.TRAINING_FOLDER,
+            "this folder is on no file system that the nodes of all compute groups mount",
+            f"write a folder below {shared[0].path}, or leave it out for {_usual(shared[0])}",
             allowed=f"a folder below {' or '.join(each.path for each in shared)}",
         )
     ]
@@ -269,18 +268,18 @@ def check_processes(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[
             )
 
 
-def check_secret(arn: str | None, region: str | None) -> list[Problem]:
+def check_secret(arn: str | None, region: str | None) -> Iterator[Problem]:
     """Return why nodes in `region` cannot read the secret `arn`."""
     if arn is None or is_unresolved(arn):
-        return []
+        return
     if not re.fullmatch(slurm_database_facts().secret_arn, arn):
         remedy = "write it whole, as `aws secretsmanager describe-secret` shows it; never the token itself"
         # What stands there may be the token: it is not shown.
-        return [_secret("this is no ARN of a secret", remedy, None)]
+        yield _secret("this is no ARN of a secret", remedy, None)
+        return
     place = arn.split(":")[3]
-    if region is None or is_unresolved(region) or place == region:
-        return []
-    return [_secret(f"the secret is in {place}, the cluster in {region}", f"replicate it to {region}", arn)]
+    if region is not None and not is_unresolved(region) and place != region:
+        yield _secret(f"the secret is in {place}, the cluster in {region}", f"replicate it to {region}", arn)
 
 
 def _processes(message: str, remedy: str, group: str, value: object) -> Problem:

@@ -61,9 +61,9 @@ def check_run_known(run: PlacedRun) -> Iterator[Problem]:
             yield from (problem.under(*path) for problem in check_known(part, codes))
 
 
-def check_known(part: Any, codes: Mapping[str, Code]) -> list[Problem]:
+def check_known(part: Any, codes: Mapping[str, Code]) -> Iterator[Problem]:
     """Return a problem for each attribute in `codes` of `part` that is a CDK token, with its code."""
-    return [
+    yield from (
         Problem(
             code=code,
             message="this is known only when a stack is deployed, and batch files are written before",
@@ -73,7 +73,7 @@ def check_known(part: Any, codes: Mapping[str, Code]) -> list[Problem]:
         )
         for name, code in codes.items()
         if is_unresolved(getattr(part, name))
-    ]
+    )
 
 
 _NAME = Limit(minimum=1, maximum=63, pattern="[a-zA-Z0-9](-*[a-zA-Z0-9])*")

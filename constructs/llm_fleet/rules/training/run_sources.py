@@ -6,9 +6,10 @@ from typing import Any
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_shapes import is_gated, known_model, max_sequence, trained_model_types, training_memory
+from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, in_gib
-from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_shape
+from llm_fleet.rules.inference.model import check_model, check_shape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run_plan import RunPlan, default_folder
 from llm_fleet.rules.values import check_number
@@ -92,13 +93,11 @@ def check_size(run: PlacedRun) -> list[Problem]:
         return [replace(problem, path=("model",), value=run.model) for problem in other]
     if shape is None:
         return [
-            Problem(
-                code=Code.MODEL_SHAPE_UNKNOWN,
-                message="nobody told how large the model is, and its name tells nothing, so that nobody knows whether "
-                "it fits",
-                remedy="add shape=TrainedShape(…) with the numbers of its config.json",
-                path=("model",),
-                value=run.model,
+            run.wrong(
+                "model",
+                Code.MODEL_SHAPE_UNKNOWN,
+                "nobody told how large the model is, and its name tells nothing, so that nobody knows whether it fits",
+                "add shape=TrainedShape(…) with the numbers of its config.json",
             )
         ]
     return [problem.under("shape") for problem in (*check_shape(shape), *_widths(shape))]
@@ -126,13 +125,12 @@ def _gated(run: PlacedRun) -> Iterator[Problem]:
     if source_of(run.model) is not ModelSource.HUB or not is_gated(run.model):
         return
     if run.partition.hub_token_secret_arn is None and run.partition.training_folder is not None:
-        yield Problem(
-            code=Code.JOB_GATED,
-            message=f"the Hub gives {run.model} only to who has accepted its licence, and no token is told",
-            remedy="accept the licence on the model's page, put a token of that account into Secrets Manager, and tell "
+        yield run.wrong(
+            "model",
+            Code.JOB_GATED,
+            f"the Hub gives {run.model} only to who has accepted its licence, and no token is told",
+            "accept the licence on the model's page, put a token of that account into Secrets Manager, and tell "
             f"the training runtime of {run.partition.cluster} the ARN: `hub_token_secret`",
-            path=("model",),
-            value=run.model,
         )
 
 
@@ -169,12 +167,11 @@ def check_folder(run: PlacedRun) -> Iterator[Problem]:
     if not is_shared(folder, run):
         yield not_shared(folder, run, "folder")
     elif runtime is not None and f"{folder.rstrip('/')}/".startswith(f"{runtime.rstrip('/')}/"):
-        yield Problem(
-            code=Code.JOB_FOLDER,
-            message="the folder is within that of the training runtime, where root alone writes",
-            remedy=f"write folder={default_folder(run)!r}, or leave it out",
-            path=("folder",),
-            value=folder,
+        yield run.wrong(
+            "folder",
+            Code.JOB_FOLDER,
+            "the folder is within that of the training runtime, where root alone writes",
+            f"write folder={default_folder(run)!r}, or leave it out",
         )
 
 

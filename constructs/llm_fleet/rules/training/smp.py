@@ -10,13 +10,13 @@ How the degrees of SMP v2 go together, with each other and with the number of pr
 themselves or known only at deploy time not in it: what depends on them is passed over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import Any
 
 from llm_fleet.catalog.training_job import SmpKey, smp_aliases, smp_keys
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.smp import SmpConfiguration
@@ -42,45 +42,43 @@ def check_degrees(known: Mapping[str, Any], *, world_size: int | None, experts: 
     ]
 
 
-def _check_context(degrees: Mapping[str, int]) -> list[Problem]:
+@rule
+def _check_context(degrees: Mapping[str, int]) -> Iterator[Problem]:
     """The context degree is at most the shard degree, and divides it: a sequence's parts lie in one shard group.
 
     The reference says the first, and 0, the shard degree's default, is no exception in it or in AWS's own adapter.
     """
     context, shard = degrees.get(_CONTEXT, 1), degrees.get(_SHARD)
     if context == 1 or shard is None or (shard >= context and shard % context == 0):
-        return []
+        return
     if shard < context:
         message = f"the context degree is above the shard degree, which is {shard}"
     else:
         message = f"a shard group of {shard} processes cannot be divided into contexts of {context}"
     nearest = context * max(1, round(shard / context))
-    return [
-        Problem(
-            code=Code.SMP_CONTEXT,
-            message=message,
-            remedy=f"write {_SHARD}: {nearest}"
-            + (f", or a context degree that divides {shard}" if shard > 1 else ", or leave the context degree out"),
-            path=(_CONTEXT,),
-            value=context,
-            allowed=f"a divisor of {_SHARD}",
-        )
-    ]
+    yield Problem(
+        code=Code.SMP_CONTEXT,
+        message=message,
+        remedy=f"write {_SHARD}: {nearest}"
+        + (f", or a context degree that divides {shard}" if shard > 1 else ", or leave the context degree out"),
+        path=(_CONTEXT,),
+        value=context,
+        allowed=f"a divisor of {_SHARD}",
+    )
 
 
-def _check_experts(degrees: Mapping[str, int], experts: int | None) -> list[Problem]:
+def _check_experts(degrees: Mapping[str, int], experts: int | None) -> Iterator[Problem]:
     degree = degrees.get(_EXPERT, 1)
     if degree == 1:
-        return []
+        return
     if degrees.get(_TENSOR, 1) > 1:
-        return [_expert("expert and tensor parallelism do not go together in SMP v2", "write 1 for either", degree)]
-    if experts == 0:
-        return [_expert("the model has no experts that could be spread", f"leave {_EXPERT} out", degree)]
-    if experts and experts % degree:
-        return [
-            _expert(f"{experts} experts cannot be spread evenly over {degree}", f"write {gcd(experts, degree)}", degree)
-        ]
-    return []
+        yield _expert("expert and tensor parallelism do not go together in SMP v2", "write 1 for either", degree)
+    elif experts == 0:
+        yield _expert("the model has no experts that could be spread", f"leave {_EXPERT} out", degree)
+    elif experts and experts % degree:
+        yield _expert(
+            f"{experts} experts cannot be spread evenly over {degree}", f"write {gcd(experts, degree)}", degree
+        )
 
 
 def _expert(message: str, remedy: str, degree: int) -> Problem:
@@ -210,26 +208,22 @@ def check_smp_seeds(smp: SmpConfiguration) -> list[Problem]:
     problems = check_number(old, key.limit(None), Code.SMP_VALUE, "tensor_parallel_seed", what="the seed")
     if not problems and smp.random_seed is not None:
         problems.append(
-            Problem(
-                code=Code.SMP_SEED_TWICE,
-                message="the seed is told twice: tensor_parallel_seed is the old name of random_seed",
-                remedy="leave tensor_parallel_seed out",
-                path=("tensor_parallel_seed",),
-                value=old,
+            smp.wrong(
+                "tensor_parallel_seed",
+                Code.SMP_SEED_TWICE,
+                "the seed is told twice: tensor_parallel_seed is the old name of random_seed",
+                "leave tensor_parallel_seed out",
             )
         )
     return problems
 
 
-def _check_offloading(known: Mapping[str, Any], activation_checkpointing: bool | None) -> list[Problem]:
-    if activation_checkpointing is not False or known.get("sm_activation_offloading") is not True:
-        return []
-    return [
-        Problem(
+def _check_offloading(known: Mapping[str, Any], activation_checkpointing: bool | None) -> Iterator[Problem]:
+    if activation_checkpointing is False and known.get("sm_activation_offloading") is True:
+        yield Problem(
             code=Code.SMP_OFFLOADING,
             message="the library offloads the activations of checkpointed layers, and this job checkpoints none",
             remedy="turn activation checkpointing on, or leave sm_activation_offloading out",
             path=("sm_activation_offloading",),
             value=True,
         )
-    ]

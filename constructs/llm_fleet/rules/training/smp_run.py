@@ -91,27 +91,23 @@ def place_remarks(instance_type: str) -> list[str]:
     ]
 
 
-def _check_instance(instance_type: str) -> list[Problem]:
+def _check_instance(instance_type: str) -> Iterator[Problem]:
     if is_unresolved(instance_type) or _family(instance_type) in (*documented_families(), *derived_families()):
-        return []
-    return [
-        Problem(
-            code=Code.SMP_INSTANCE,
-            message=f"there is no image of SMP v2 for {instance_type}",
-            remedy=f"take an instance of {' or '.join(documented_families())}, or another backend: "
-            "fsdp on other GPUs, neuron on Trainium",
-            path=("instance_type",),
-            value=str(instance_type),
-            allowed=", ".join((*documented_families(), *derived_families())),
-        )
-    ]
+        return
+    yield Problem(
+        code=Code.SMP_INSTANCE,
+        message=f"there is no image of SMP v2 for {instance_type}",
+        remedy=f"take an instance of {' or '.join(documented_families())}, or another backend: "
+        "fsdp on other GPUs, neuron on Trainium",
+        path=("instance_type",),
+        value=str(instance_type),
+        allowed=", ".join((*documented_families(), *derived_families())),
+    )
 
 
-def _check_region(region: str | None) -> list[Problem]:
-    if region is None or is_unresolved(region) or region in smp_regions():
-        return []
-    return [
-        Problem(
+def _check_region(region: str | None) -> Iterator[Problem]:
+    if region is not None and not is_unresolved(region) and region not in smp_regions():
+        yield Problem(
             code=Code.SMP_REGION,
             message=f"the images of SMP v2 are not offered in {region}",
             remedy="copy the image into a repository of your own and name that, take one of the regions allowed, "
@@ -120,7 +116,6 @@ def _check_region(region: str | None) -> list[Problem]:
             value=region,
             allowed=", ".join(smp_regions()),
         )
-    ]
 
 
 def _plain(instance_type: str) -> str:
@@ -140,26 +135,22 @@ _OF_RUN = {
 """A key of SMP by the attribute of a job that means the same."""
 
 
-def check_smp_run(smp: SmpConfiguration, run: TrainingRunSpec) -> list[Problem]:
+def check_smp_run(smp: SmpConfiguration, run: TrainingRunSpec) -> Iterator[Problem]:
     """Return which degrees `smp` tells otherwise than its job, at the keys of `smp`; its seed may be another."""
-    found: list[Problem] = []
     for name, of_run in _OF_RUN.items():
         if of_run == "seed":
             continue
         mine, theirs = getattr(smp, name), getattr(run, of_run)
         if mine is None or theirs is None or is_unresolved(mine) or is_unresolved(theirs) or mine == theirs:
             continue
-        found.append(
-            Problem(
-                code=Code.SMP_TWICE,
-                message=f"the job says {of_run}: {theirs}, and its SMP configuration another number",
-                remedy=f"leave {name} out: it is the job's {of_run}",
-                path=(name,),
-                value=mine,
-                allowed=str(theirs),
-            )
+        yield Problem(
+            code=Code.SMP_TWICE,
+            message=f"the job says {of_run}: {theirs}, and its SMP configuration another number",
+            remedy=f"leave {name} out: it is the job's {of_run}",
+            path=(name,),
+            value=mine,
+            allowed=str(theirs),
         )
-    return found
 
 
 def check_smp_in_run(
