@@ -17,7 +17,7 @@ from llm_fleet.accounting.accounting import (
     with_schema,
 )
 from llm_fleet.accounting.database_server import parallelcluster_schema
-from llm_fleet.rules.accounting import check_accounting_fields
+from llm_fleet.rules.slurm_database import check_accounting_fields
 from tests.accounting.conftest import Find
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"

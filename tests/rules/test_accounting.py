@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.slurm_database import check_accounting_fields
 from tests.rules.parallelcluster.shapes import Database, changed
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"

@@ -8,7 +8,6 @@ from llm_fleet.fleet_file.clusters import AnyCluster
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.named_files.named_file import lock_problems, locked_files
-from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_users import Known, check_homes, check_one_id_each, check_users
 from llm_fleet.rules.people import (
     SSSD_PACKAGES,
@@ -18,6 +17,7 @@ from llm_fleet.rules.people import (
     directory_twice,
 )
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.terms import NodeType
 
 

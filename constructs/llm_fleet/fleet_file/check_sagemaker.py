@@ -16,7 +16,7 @@ from llm_fleet.fleet_file.sagemaker import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
 from llm_fleet.rules.inference.model import check_one_place
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint

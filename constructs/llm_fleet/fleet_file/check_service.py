@@ -11,7 +11,7 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig, network_of_services
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
 from llm_fleet.rules.inference.export import check_service_export
 from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import check_place

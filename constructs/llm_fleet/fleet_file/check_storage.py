@@ -8,9 +8,8 @@ from llm_fleet.fleet_file.check_parallelcluster import FSX, HOME
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs
-from llm_fleet.rules.buckets import check_bucket
+from llm_fleet.rules.buckets import check_bucket, check_data_repositories
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.data_repositories import check_data_repositories
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.network_layout import database_slots

@@ -12,7 +12,7 @@ from llm_fleet.fleet_file.check_stack_names import check_stack_names
 from llm_fleet.fleet_file.check_storage import check_storage
 from llm_fleet.fleet_file.check_training import check_training_config
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.rules.hyperpod.group_roles import check_tags
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
 

@@ -23,12 +23,9 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.bundle import bucket_name, check_scripts_place
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_roles import check_group_name
+from llm_fleet.rules.hyperpod.group_updates import check_cloudformation
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_legacy
-from llm_fleet.rules.hyperpod.instance_group import (
-    check_cloudformation,
-    check_lifecycle_source,
-)
+from llm_fleet.rules.hyperpod.instance_group import check_group_name, check_lifecycle_source
 from llm_fleet.rules.node_setup import NodeOfGroup, NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.people import check_hyperpod_enforces
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems

@@ -29,7 +29,6 @@ from llm_fleet.parallelcluster.cluster_storage import (
 )
 from llm_fleet.parallelcluster.node_scripts import NodeScripts, node_groups
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_setup import NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values
@@ -37,6 +36,7 @@ from llm_fleet.rules.parallelcluster.node_network import address_claims, check_p
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.people import check_are_accounts, check_parallelcluster_enforces, directory_twice
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace

@@ -9,8 +9,8 @@ from aws_cdk import aws_s3 as s3
 from llm_fleet.lifecycle.node_manifest import NodeGroup
 from llm_fleet.lifecycle.node_setup import OwnStep
 from llm_fleet.rules.lustre_network import EfaClients
+from llm_fleet.rules.parallelcluster.cluster_settings import is_unchecked
 from llm_fleet.rules.parallelcluster.nodes import efa_of
-from llm_fleet.rules.parallelcluster.release import is_unchecked
 from llm_fleet.rules.terms import NodeReports, NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster

@@ -26,7 +26,7 @@ from llm_fleet.parallelcluster.cluster_resources import (
 )
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
-from llm_fleet.rules.parallelcluster.release import doubt_about_python
+from llm_fleet.rules.parallelcluster.cluster_settings import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
 from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec

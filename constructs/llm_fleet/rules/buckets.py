@@ -1,11 +1,15 @@
-"""What S3 refuses of a general purpose bucket, and of the part of its keys that something lies below."""
+"""What S3 refuses of a general purpose bucket and of a prefix of keys, and FSx for Lustre of its links to buckets."""
 
 import re
+from collections.abc import Iterator, Sequence
 
+from llm_fleet.catalog.fsx import lustre_limits
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import AnyCode, Problem
+from llm_fleet.rules.file_systems import words
+from llm_fleet.rules.problem import AnyCode, Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.lustre import DataRepository, LustreBackups, LustreSpec
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -14,19 +18,18 @@ _RESERVED_SUFFIXES = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
 _ALLOWED = "3 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
 
 
-def check_bucket_name(name: str | None) -> list[Problem]:
+@rule
+def check_bucket_name(name: str | None) -> Iterator[Problem]:
     """Return a problem unless `name` may be a bucket's. `None` stands for a name that CloudFormation makes up.
 
     Source: S3 User Guide, general purpose bucket naming rules. A dot is legal there, but breaks TLS to the
     bucket's own host name, so that it is refused too.
     """
     if name is None or is_unresolved(name):
-        return []
+        return
     reason = _reason(name)
-    if reason is None:
-        return []
-    return [
-        Problem(
+    if reason is not None:
+        yield Problem(
             code=Code.BUCKET_NAME,
             path=("bucket_name",),
             value=name,
@@ -34,7 +37,6 @@ def check_bucket_name(name: str | None) -> list[Problem]:
             allowed=_ALLOWED,
             remedy="choose another name, or leave it out and let CloudFormation make one up",
         )
-    ]
 
 
 def check_bucket(bucket: BucketSpec) -> list[Problem]:
@@ -42,24 +44,22 @@ def check_bucket(bucket: BucketSpec) -> list[Problem]:
     return [*check_bucket_name(bucket.bucket_name), *_check_lifecycle(bucket)]
 
 
-def _check_lifecycle(bucket: BucketSpec) -> list[Problem]:
+def _check_lifecycle(bucket: BucketSpec) -> Iterator[Problem]:
     """Return a problem for each number of days that S3 refuses."""
     days = {
         "noncurrent_version_days": bucket.noncurrent_version_days,
         "incomplete_upload_days": bucket.incomplete_upload_days,
     }
-    return [
-        Problem(
-            code=Code.BUCKET_LIFECYCLE,
-            path=(name,),
-            value=value,
-            message="a lifecycle acts after whole days",
-            allowed="1 or more",
-            remedy="take at least 1",
-        )
-        for name, value in days.items()
-        if not is_unresolved(value) and value < 1
-    ]
+    for name, value in days.items():
+        if not is_unresolved(value) and value < 1:
+            yield Problem(
+                code=Code.BUCKET_LIFECYCLE,
+                path=(name,),
+                value=value,
+                message="a lifecycle acts after whole days",
+                allowed="1 or more",
+                remedy="take at least 1",
+            )
 
 
 def _reason(name: str) -> str | None:
@@ -83,23 +83,22 @@ _PATTERN = "*?$"
 """What policies read as any text, any character, or the beginning of a variable."""
 
 
-def check_key_prefix(prefix: str | None, code: AnyCode) -> list[Problem]:
+@rule
+def check_key_prefix(prefix: str | None, code: AnyCode) -> Iterator[Problem]:
     """Return a problem unless keys can lie below `prefix`; `None` stands for the whole bucket."""
     fault = None if prefix is None or is_unresolved(prefix) else _fault(prefix)
     if prefix is None or fault is None:
-        return []
+        return
     mended = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
     mended = "".join(character for character in mended if character not in _PATTERN)
     mended = "/".join(part for part in mended.split("/") if part not in ("", ".", ".."))
-    return [
-        Problem(
-            code=code,
-            message=f"the prefix {fault}",
-            remedy=f"write {mended!r}" if mended else "leave it out for the whole bucket",
-            path=("prefix",),
-            value=prefix,
-        )
-    ]
+    yield Problem(
+        code=code,
+        message=f"the prefix {fault}",
+        remedy=f"write {mended!r}" if mended else "leave it out for the whole bucket",
+        path=("prefix",),
+        value=prefix,
+    )
 
 
 def _fault(prefix: str) -> str | None:
@@ -114,3 +113,121 @@ def _fault(prefix: str) -> str | None:
     if any(character in prefix for character in _PATTERN):
         return "has one of `* ? $` in it, by which IAM would grant more than what lies below it"
     return None
+
+
+_S3_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/.*)?")
+
+
+def check_data_repositories(spec: LustreSpec, repositories: Sequence[DataRepository]) -> list[Problem]:
+    """Return everything that FSx would refuse of `repositories` on a file system of `spec`.
+
+    Paths of the problems begin with `data_repositories` and an index, or name an attribute of `spec`.
+    """
+    if not repositories:
+        return []
+    problems = [*_check_support(spec), *_check_count(repositories), *_check_backups(spec)]
+    for index, repository in enumerate(repositories):
+        problems += [p.under("data_repositories", index) for p in _check_one(repository)]
+    return [*problems, *_check_overlaps(repositories)]
+
+
+def _check_support(spec: LustreSpec) -> Iterator[Problem]:
+    variant = spec.variant
+    versions = lustre_limits().data_repository_versions
+    if variant is not None and not variant.data_repositories:
+        kind = variant.storage_type if variant.storage_type == "INTELLIGENT_TIERING" else variant.deployment_type
+        yield Problem(
+            code=Code.DATA_REPOSITORY_UNSUPPORTED,
+            path=("data_repositories",),
+            message=f"{kind} file systems cannot be linked to S3",
+            remedy="use PERSISTENT_2 on SSD, or copy the data with a job",
+        )
+        return
+    if is_unresolved(spec.version) or spec.version in versions:
+        return
+    if spec.version in lustre_limits().versions:  # `check_lustre` reports another.
+        yield spec.wrong(
+            "version",
+            Code.DATA_REPOSITORY_UNSUPPORTED,
+            f"Lustre {spec.version} cannot be linked to S3",
+            f"take Lustre {versions[-1]}, or leave it out",
+            allowed=words(versions),
+        )
+
+
+def _check_count(repositories: Sequence[DataRepository]) -> Iterator[Problem]:
+    most = lustre_limits().data_repositories
+    if len(repositories) > most:
+        yield Problem(
+            code=Code.DATA_REPOSITORY_LIMIT,
+            path=("data_repositories",),
+            value=len(repositories),
+            message=f"a file system takes no {len(repositories)} data repositories",
+            allowed=f"at most {most}",
+            remedy="link a common prefix of some of them instead",
+        )
+
+
+def _check_backups(spec: LustreSpec) -> Iterator[Problem]:
+    backups = spec.backups or LustreBackups()
+    asked = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
+    for name, value in asked.items():
+        if value and not is_unresolved(value):
+            yield spec.wrong(
+                ("backups", name),
+                Code.FILE_SYSTEM_BACKUP,
+                "a file system that is linked to S3 has no backups: S3 is its primary copy",
+                "leave it out where nothing is deployed yet, or link a second file system to S3",
+                value=value,
+            )
+
+
+def _check_one(repository: DataRepository) -> Iterator[Problem]:
+    s3_path, path = repository.data_repository_path, repository.file_system_path
+    if not is_unresolved(s3_path) and not _S3_PATH.fullmatch(s3_path):
+        yield repository.wrong(
+            "s3",
+            Code.DATA_REPOSITORY_PATH,
+            "not the path of a bucket or a prefix",
+            "write it as s3://bucket/prefix/",
+            allowed="s3://bucket or s3://bucket/prefix/",
+            value=s3_path,
+        )
+    if not is_unresolved(path) and not path.startswith("/"):
+        yield repository.wrong(
+            "file_system_path",
+            Code.DATA_REPOSITORY_PATH,
+            "a path on the file system begins with a slash",
+            f"write '/{path}'",
+        )
+    if repository.prefix and isinstance(repository.s3, str):
+        yield repository.wrong(
+            "prefix",
+            Code.DATA_REPOSITORY_PATH,
+            "a prefix goes with a bucket of the CDK: an s3:// path has its own",
+            "write it behind the bucket, s3://bucket/prefix/",
+        )
+
+
+def _check_overlaps(repositories: Sequence[DataRepository]) -> Iterator[Problem]:
+    columns = (
+        ("file_system_path", "directories", [repository.file_system_path for repository in repositories]),
+        ("s3", "S3 paths", [repository.data_repository_path for repository in repositories]),
+    )
+    for name, what, paths in columns:
+        for later in range(len(paths)):
+            for earlier in range(later):
+                if _overlap(paths[earlier], paths[later]):
+                    yield Problem(
+                        code=Code.DATA_REPOSITORY_OVERLAP,
+                        path=("data_repositories", later, name),
+                        value=paths[later],
+                        message=f"overlaps with {paths[earlier]!r}; {what} of one file system must lie apart",
+                        remedy="choose one beside the other, not inside it",
+                    )
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Tokens are compared as they are: two that look alike are the same bucket, of others nothing can be told."""
+    first, second = (path.rstrip("/") + "/" for path in (one, other))
+    return first.startswith(second) or second.startswith(first)

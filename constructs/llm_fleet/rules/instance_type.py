@@ -1,66 +1,69 @@
 """One name of an instance type."""
 
 import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from llm_fleet.catalog.hyperpod import facts_of, hyperpod_facts, instances
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import nearest
 
 PREFIX = "ml."
 
 
-def check_instance_type(name: str) -> list[Problem]:
+@rule
+def check_instance_type(name: str) -> Iterator[Problem]:
     """Check that HyperPod offers `name`. A type made by `InstanceType.of` passes: its maker knows better."""
     if is_unresolved(name) or facts_of(name) is not None:
-        return []
+        return
     bare = name.strip().removeprefix(PREFIX)
     if bare.split(".")[0].casefold() in hyperpod_facts().inferentia_families:
-        return [_inferentia(name)]
-    if PREFIX + bare in instances() and name.strip() == bare:
-        return [_no_prefix(name)]
-    return [_unknown(name)]
+        neuron = ", ".join(each.name for each in instances().values() if each.accelerator == "neuron")
+        yield Problem(
+            code=Code.INSTANCE_TYPE_INFERENTIA,
+            message="HyperPod has no Inferentia instances: they serve models, and do not train them",
+            remedy="put inf1 and inf2 into an inference service on ECS, outside this cluster; "
+            "to train on Neuron write 'ml.trn1.32xlarge'",
+            value=name,
+            allowed=f"for Neuron: {neuron}",
+        )
+    elif PREFIX + bare in instances() and name.strip() == bare:
+        yield Problem(
+            code=Code.INSTANCE_TYPE_PREFIX,
+            message="this is EC2's name of the instance type; SageMaker's begins with 'ml.'",
+            remedy=f"write {PREFIX + name.strip()!r}",
+            value=name,
+        )
+    else:
+        yield _unknown(name)
 
 
 def nearest_type(name: str) -> str | None:
     """Return the type that `name` is most likely meant to be: its family first, then its size."""
     family, dot, size = name.strip().casefold().removeprefix(PREFIX).partition(".")
-    families = {instance.family for instance in instances().values()}
-    near_family = family if family in families else nearest(family, families)
     if not dot:
         return nearest(name, instances())
-    if near_family is None:  # a like size of an unlike family would mislead
-        return None
-    size = re.sub(r"xl$", "xlarge", size)
-    near_size = nearest(size, sizes_of(near_family))
-    return f"{PREFIX}{near_family}.{near_size}" if near_size else None
+    near = nearest_size(family, size, {instance.family for instance in instances().values()}, sizes_of)
+    return f"{PREFIX}{near}" if near else None
+
+
+def nearest_size(
+    family: str, size: str, families: Collection[str], sizes: Callable[[str], Sequence[str]]
+) -> str | None:
+    """Return the type most like `<family>.<size>`, of one of `families`; `None` where no family is like it.
+
+    A like size of an unlike family would mislead. `sizes` returns those of a family.
+    """
+    near_family = family if family in families else nearest(family, families)
+    near = None if near_family is None else nearest(re.sub(r"xl$", "xlarge", size), sizes(near_family))
+    return f"{near_family}.{near}" if near else None
 
 
 def sizes_of(family: str) -> list[str]:
     """Return the sizes that HyperPod offers of `family`, smallest first; empty for an unknown one."""
     known = [instance for instance in instances().values() if instance.family == family]
     return [instance.name.rsplit(".", 1)[1] for instance in sorted(known, key=lambda one: one.vcpus or 0)]
-
-
-def _no_prefix(name: str) -> Problem:
-    return Problem(
-        code=Code.INSTANCE_TYPE_PREFIX,
-        message="this is EC2's name of the instance type; SageMaker's begins with 'ml.'",
-        remedy=f"write {PREFIX + name.strip()!r}",
-        value=name,
-    )
-
-
-def _inferentia(name: str) -> Problem:
-    return Problem(
-        code=Code.INSTANCE_TYPE_INFERENTIA,
-        message="HyperPod has no Inferentia instances: they serve models, and do not train them",
-        remedy="put inf1 and inf2 into an inference service on ECS, outside this cluster; "
-        "to train on Neuron write 'ml.trn1.32xlarge'",
-        value=name,
-        allowed="for Neuron: " + ", ".join(each.name for each in instances().values() if each.accelerator == "neuron"),
-    )
 
 
 def _unknown(name: str) -> Problem:

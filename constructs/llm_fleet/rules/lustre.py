@@ -1,5 +1,7 @@
 """What the FSx for Lustre API refuses, reported before anything is deployed."""
 
+from collections.abc import Iterator
+
 from llm_fleet.catalog.fsx import LustreVariant, lustre_limits, lustre_variants
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
@@ -51,108 +53,95 @@ def check_lustre(spec: LustreSpec) -> list[Problem]:
     ]
 
 
-def _check_type(spec: LustreSpec) -> list[Problem]:
+def _check_type(spec: LustreSpec) -> Iterator[Problem]:
     deployment, storage = spec.deployment_type, spec.storage_type
     if is_unresolved(deployment) or is_unresolved(storage):
-        return []
+        return
     storages = [v.storage_type for v in lustre_variants() if v.deployment_type == deployment]
     elsewhere = [v.deployment_type for v in lustre_variants() if v.storage_type == storage]
     move = f", or use {words(elsewhere)} for {storage} storage" if elsewhere else ""
-    return [
-        Problem(
-            code=Code.LUSTRE_TYPE,
-            path=("storage_type",),
-            value=storage,
-            message=f"{deployment} is not sold on {storage} storage",
-            allowed=words(storages),
-            remedy=f"write {storages[0]!r}{move}",
-        )
-    ]
+    yield spec.wrong(
+        "storage_type",
+        Code.LUSTRE_TYPE,
+        f"{deployment} is not sold on {storage} storage",
+        f"write {storages[0]!r}{move}",
+        allowed=words(storages),
+    )
 
 
-def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem unless the deployment type is sold with this throughput per TiB."""
     value = spec.throughput.per_tib if spec.throughput is not None else None
     if value is None or is_unresolved(value) or value in variant.throughputs:
-        return []
+        return
     if not variant.throughputs:
         elastic = variant.throughput_capacity is not None
-        return [
-            Problem(
-                code=Code.LUSTRE_THROUGHPUT,
-                path=("throughput",),
-                value=value,
-                message=f"the throughput of {_name(variant)} does not go by the TiB"
-                if elastic
-                else f"the throughput of {variant.deployment_type} is fixed and cannot be asked for",
-                remedy="set the throughput of the whole file system in MB/s instead"
-                if elastic
-                else "leave it out, or use PERSISTENT_2 to choose a throughput",
-            )
-        ]
+        yield spec.wrong(
+            "throughput",
+            Code.LUSTRE_THROUGHPUT,
+            f"the throughput of {_name(variant)} does not go by the TiB"
+            if elastic
+            else f"the throughput of {variant.deployment_type} is fixed and cannot be asked for",
+            "set the throughput of the whole file system in MB/s instead"
+            if elastic
+            else "leave it out, or use PERSISTENT_2 to choose a throughput",
+            value=value,
+        )
+        return
     below = max((t for t in variant.throughputs if t < value), default=None)
     above = min((t for t in variant.throughputs if t > value), default=None)
-    return [
-        Problem(
-            code=Code.LUSTRE_THROUGHPUT,
-            path=("throughput",),
-            value=value,
-            message=f"{_name(variant)} is not sold with {value} MB/s/TiB",
-            allowed=f"{words(variant.throughputs)} MB/s/TiB",
-            remedy=nearest_of(below, above, "MB/s/TiB"),
-        )
-    ]
+    yield spec.wrong(
+        "throughput",
+        Code.LUSTRE_THROUGHPUT,
+        f"{_name(variant)} is not sold with {value} MB/s/TiB",
+        nearest_of(below, above, "MB/s/TiB"),
+        allowed=f"{words(variant.throughputs)} MB/s/TiB",
+        value=value,
+    )
 
 
-def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem unless the deployment type, with its throughput, is sold in this size."""
     value = spec.storage_capacity_gib
     if value is None or is_unresolved(value):
-        return []
+        return
     if not variant.tiers:
-        return [
-            Problem(
-                code=Code.LUSTRE_CAPACITY,
-                path=("storage_capacity_gib",),
-                value=value,
-                message=f"{_name(variant)} is elastic and takes no capacity",
-                remedy="leave the size out, or use SSD storage",
-            )
-        ]
+        yield spec.wrong(
+            "storage_capacity_gib",
+            Code.LUSTRE_CAPACITY,
+            f"{_name(variant)} is elastic and takes no capacity",
+            "leave the size out, or use SSD storage",
+        )
+        return
     # A throughput that is not sold has its own problem; sizes are then judged by the first tier.
     tier = variant.tier(spec.effective_throughput) or variant.tiers[0]
     if tier.capacity.accepts(value):
-        return []
+        return
     with_throughput = f" with {tier.throughput} MB/s/TiB" if variant.storage_type == "HDD" else ""
-    return [
-        Problem(
-            code=Code.LUSTRE_CAPACITY,
-            path=("storage_capacity_gib",),
-            value=value,
-            message=f"{_name(variant)}{with_throughput} is not sold in {value} GiB",
-            allowed=tier.capacity.describe("GiB"),
-            remedy=nearest_of(*tier.capacity.nearest(value), "GiB"),
-        )
-    ]
+    yield spec.wrong(
+        "storage_capacity_gib",
+        Code.LUSTRE_CAPACITY,
+        f"{_name(variant)}{with_throughput} is not sold in {value} GiB",
+        nearest_of(*tier.capacity.nearest(value), "GiB"),
+        allowed=tier.capacity.describe("GiB"),
+    )
 
 
-def _check_throughput_capacity(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_throughput_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem unless the whole file system is sold with this throughput."""
     value, steps = spec.throughput.whole if spec.throughput is not None else None, variant.throughput_capacity
     if value is None or is_unresolved(value) or (steps is not None and steps.accepts(value)):
-        return []
-    return [
-        Problem(
-            code=Code.LUSTRE_THROUGHPUT,
-            path=("throughput",),
-            value=value,
-            message=f"{_name(variant)} is not sold with {value} MB/s"
-            if steps
-            else f"the throughput of {_name(variant)} is not set for the whole file system",
-            allowed=steps.describe("MB/s") if steps else "",
-            remedy=nearest_of(*steps.nearest(value), "MB/s") if steps else "leave it out",
-        )
-    ]
+        return
+    yield spec.wrong(
+        "throughput",
+        Code.LUSTRE_THROUGHPUT,
+        f"{_name(variant)} is not sold with {value} MB/s"
+        if steps
+        else f"the throughput of {_name(variant)} is not set for the whole file system",
+        nearest_of(*steps.nearest(value), "MB/s") if steps else "leave it out",
+        allowed=steps.describe("MB/s") if steps else "",
+        value=value,
+    )
 
 
 def _name(variant: LustreVariant) -> str:
@@ -160,86 +149,74 @@ def _name(variant: LustreVariant) -> str:
     return variant.deployment_type + ("" if variant.storage_type == "SSD" else f" on {variant.storage_type} storage")
 
 
-def _check_version(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_version(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem unless the deployment type runs this server version."""
     version = spec.version
     if is_unresolved(version) or version in variant.versions:
-        return []
+        return
     known = version in lustre_limits().versions
-    return [
-        Problem(
-            code=Code.LUSTRE_VERSION,
-            path=("version",),
-            value=version,
-            message=f"{variant.deployment_type} on {variant.storage_type} does not run Lustre {version}"
-            if known
-            else f"FSx sells no Lustre {version}",
-            allowed=words(variant.versions),
-            remedy=f"take {variant.versions[-1]}, or leave it out",
-        )
-    ]
+    yield spec.wrong(
+        "version",
+        Code.LUSTRE_VERSION,
+        f"{variant.deployment_type} on {variant.storage_type} does not run Lustre {version}"
+        if known
+        else f"FSx sells no Lustre {version}",
+        f"take {variant.versions[-1]}, or leave it out",
+        allowed=words(variant.versions),
+    )
 
 
-def _check_efa(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_efa(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem when EFA is asked for and the service would refuse it, or silently leave it off.
 
     It is decided when the file system is created and cannot be changed later.
     """
     if spec.efa_enabled is not True:
-        return []
+        return
     if not variant.efa:
-        return [
-            _efa(
-                f"{variant.deployment_type} has no EFA; the service ignores the wish without a word",
-                "use PERSISTENT_2, or leave EFA out",
-            )
-        ]
+        yield _efa(
+            f"{variant.deployment_type} has no EFA; the service ignores the wish without a word",
+            "use PERSISTENT_2, or leave EFA out",
+        )
+        return
     wanted = lustre_limits().metadata_version
     if _is_older(spec.version):
-        return [_efa(f"Lustre {spec.version} has no EFA", f"take Lustre {wanted}, or leave EFA out")]
+        yield _efa(f"Lustre {spec.version} has no EFA", f"take Lustre {wanted}, or leave EFA out")
+        return
     tier, capacity = variant.tier(spec.effective_throughput), spec.effective_capacity_gib
     if tier is None or tier.efa_capacity is None or capacity is None or is_unresolved(capacity):
-        return []
+        return
     if tier.efa_capacity.accepts(capacity):
-        return []
+        return
     sizes = nearest_of(*tier.efa_capacity.nearest(capacity), "GiB")
-    return [
-        _efa(
-            f"EFA at {tier.throughput} MB/s/TiB is not sold in {capacity} GiB",
-            f"{sizes}, a higher throughput (its steps are smaller), or leave EFA out",
-            allowed=tier.efa_capacity.describe("GiB"),
-        )
-    ]
+    yield _efa(
+        f"EFA at {tier.throughput} MB/s/TiB is not sold in {capacity} GiB",
+        f"{sizes}, a higher throughput (its steps are smaller), or leave EFA out",
+        allowed=tier.efa_capacity.describe("GiB"),
+    )
 
 
-def _check_metadata(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_metadata(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem unless metadata IOPS can be provisioned as asked."""
     value, steps = spec.metadata_iops, variant.metadata_iops
     if value is None or is_unresolved(value):
-        return []
+        return
     wanted = lustre_limits().metadata_version
     if steps is None or _is_older(spec.version):
-        return [
-            Problem(
-                code=Code.LUSTRE_METADATA,
-                path=("metadata_iops",),
-                value=value,
-                message=f"{variant.deployment_type} with Lustre {spec.version} has no metadata configuration",
-                remedy=f"leave it out, or use PERSISTENT_2 with Lustre {wanted}",
-            )
-        ]
-    if steps.accepts(value):
-        return []
-    return [
-        Problem(
-            code=Code.LUSTRE_METADATA,
-            path=("metadata_iops",),
-            value=value,
-            message=f"{variant.deployment_type} on {variant.storage_type} is not sold with {value} metadata IOPS",
-            allowed=steps.describe("IOPS"),
-            remedy=nearest_of(*steps.nearest(value), "IOPS"),
+        yield spec.wrong(
+            "metadata_iops",
+            Code.LUSTRE_METADATA,
+            f"{variant.deployment_type} with Lustre {spec.version} has no metadata configuration",
+            f"leave it out, or use PERSISTENT_2 with Lustre {wanted}",
         )
-    ]
+    elif not steps.accepts(value):
+        yield spec.wrong(
+            "metadata_iops",
+            Code.LUSTRE_METADATA,
+            f"{variant.deployment_type} on {variant.storage_type} is not sold with {value} metadata IOPS",
+            nearest_of(*steps.nearest(value), "IOPS"),
+            allowed=steps.describe("IOPS"),
+        )
 
 
 def _is_older(version: str) -> bool:
@@ -264,47 +241,40 @@ def _check_drive_cache(spec: LustreSpec, variant: LustreVariant) -> list[Problem
     )
 
 
-def _check_read_cache(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_read_cache(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return what is wrong with the SSD read cache, which only Intelligent-Tiering has."""
     mode, size, steps = spec.read_cache, spec.read_cache_gib, variant.throughput_capacity
     if steps is None:
-        asked = {"read_cache": mode, "read_cache_gib": size}
-        only = "only Intelligent-Tiering has an SSD read cache"
-        return [_cache(name, value, only, "leave it out") for name, value in asked.items() if value is not None]
-    problems = check_choice(
-        mode,
-        lustre_limits().read_cache_modes,
-        code=Code.LUSTRE_CACHE,
-        name="read_cache",
-        what="there is no read cache mode",
-    )
+        for name, value in {"read_cache": mode, "read_cache_gib": size}.items():
+            if value is not None:
+                yield _cache(name, value, "only Intelligent-Tiering has an SSD read cache", "leave it out")
+        return
+    modes, what = lustre_limits().read_cache_modes, "there is no read cache mode"
+    yield from check_choice(mode, modes, code=Code.LUSTRE_CACHE, name="read_cache", what=what)
     sized = mode in (None, "USER_PROVISIONED")
     if mode == "USER_PROVISIONED" and size is None:
-        problems.append(_cache("read_cache_gib", None, "a user-provisioned read cache needs a size", "set its GiB"))
+        yield _cache("read_cache_gib", None, "a user-provisioned read cache needs a size", "set its GiB")
     if size is not None and not sized and not is_unresolved(mode):
-        problems.append(_cache("read_cache_gib", size, f"{mode} takes no size", "leave the size out"))
+        yield _cache("read_cache_gib", size, f"{mode} takes no size", "leave the size out")
     throughput = spec.effective_throughput_capacity
     if size is None or throughput is None or steps.step is None or is_unresolved([size, throughput]) or not sized:
-        return problems
+        return
     least, most = (gib * (throughput // steps.step) for gib in lustre_limits().read_cache_gib_per_step)
     if not least <= size <= most and steps.accepts(throughput):
         message = f"{throughput} MB/s does not go with a read cache of {size} GiB"
-        problems.append(_cache("read_cache_gib", size, message, f"take {least} to {most} GiB"))
-    return problems
+        yield _cache("read_cache_gib", size, message, f"take {least} to {most} GiB")
 
 
-def _check_key(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+def _check_key(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:
     """Return a problem when a scratch file system is to be encrypted with a key of one's own."""
-    if spec.encryption_key is None or variant.own_key:
-        return []
-    return [
-        Problem(
-            code=Code.FILE_SYSTEM_KEY,
-            path=("encryption_key",),
-            message=f"{variant.deployment_type} is encrypted with a key of the service and takes no other",
-            remedy="leave the key out, or use a persistent deployment type",
+    if spec.encryption_key is not None and not variant.own_key:
+        yield spec.wrong(
+            "encryption_key",
+            Code.FILE_SYSTEM_KEY,
+            f"{variant.deployment_type} is encrypted with a key of the service and takes no other",
+            "leave the key out, or use a persistent deployment type",
+            value=None,
         )
-    ]
 
 
 def _efa(message: str, remedy: str, *, allowed: str = "") -> Problem:
@@ -317,18 +287,17 @@ def _cache(name: str, value: object, message: str, remedy: str) -> Problem:
     return Problem(code=Code.LUSTRE_CACHE, path=(name,), value=value, message=message, remedy=remedy)
 
 
-def _check_log(spec: LustreSpec) -> list[Problem]:
+def _check_log(spec: LustreSpec) -> Iterator[Problem]:
     """Return a problem when a log group is named for events that are not logged, or FSx may not log there."""
     if spec.log_group is None:
-        return []
-    problems: list[Problem] = []
+        return
     if spec.log_level == "DISABLED":
-        problems.append(
-            Problem(
-                code=Code.FILE_SYSTEM_LOG,
-                path=("log_group",),
-                message="a log group does not go with log level DISABLED",
-                remedy="leave one of the two out",
-            )
+        yield spec.wrong(
+            "log_group",
+            Code.FILE_SYSTEM_LOG,
+            "a log group does not go with log level DISABLED",
+            "leave one of the two out",
+            value=None,
         )
-    return [*problems, *(check_log_group_name(spec.log_group) if isinstance(spec.log_group, str) else [])]
+    if isinstance(spec.log_group, str):
+        yield from check_log_group_name(spec.log_group)

@@ -1,7 +1,7 @@
 """Alarms of clusters, who is told of them, what nodes measure, and the budget of a month."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.monitoring import (
@@ -12,7 +12,7 @@ from llm_fleet.catalog.monitoring import (
     workspace_arn_pattern,
 )
 from llm_fleet.rules.feature_codes import AlarmCode, MetricsCode
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
 from llm_fleet.rules.values import check_emails, check_positive, check_retention_days, nearest
 from llm_fleet.spec.monitoring import (
@@ -42,12 +42,11 @@ def check_monitoring_spec(monitoring: MonitoringSpec) -> list[Problem]:
     ]
 
 
-def check_monitoring_name(name: str) -> list[Problem]:
+@rule
+def check_monitoring_name(name: str) -> Iterator[Problem]:
     """Return a problem for a name that alarms, a dashboard and a chat's configuration cannot all bear."""
-    if is_unresolved(name) or _NAME.fullmatch(name):
-        return []
-    return [
-        Problem(
+    if not is_unresolved(name) and not _NAME.fullmatch(name):
+        yield Problem(
             code=AlarmCode.MONITORING_NAME,
             path=("name",),
             value=name,
@@ -55,23 +54,21 @@ def check_monitoring_name(name: str) -> list[Problem]:
             allowed="1 to 63 letters, digits and hyphens, no hyphen at either end",
             remedy='write e.g. name="my-fleet"',
         )
-    ]
 
 
-def check_watched_names(names: Sequence[str], *, known: Collection[str]) -> list[Problem]:
+@rule
+def check_watched_names(names: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
     """Return a problem for each of `names` that is none of the fleet's clusters `known`, or is there twice."""
-    return [
-        Problem(
-            code=AlarmCode.MONITORING_CLUSTER,
-            path=("clusters", index),
-            value=name,
-            message="this cluster is there twice" if name in known else "the fleet has no such cluster",
-            allowed=", ".join(known) or "no cluster: the fleet has none",
-            remedy=_remedy(name, known),
-        )
-        for index, name in enumerate(names)
-        if name not in known or name in names[:index]
-    ]
+    for index, name in enumerate(names):
+        if name not in known or name in names[:index]:
+            yield Problem(
+                code=AlarmCode.MONITORING_CLUSTER,
+                path=("clusters", index),
+                value=name,
+                message="this cluster is there twice" if name in known else "the fleet has no such cluster",
+                allowed=", ".join(known) or "no cluster: the fleet has none",
+                remedy=_remedy(name, known),
+            )
 
 
 def _remedy(name: str, known: Collection[str]) -> str:
@@ -81,17 +78,15 @@ def _remedy(name: str, known: Collection[str]) -> str:
     return f"write `{near}`" if near else "leave it out, or write the key of a cluster"
 
 
-def check_something_watched(*, parts: int, budget: bool) -> list[Problem]:
+@rule
+def check_something_watched(*, parts: int, budget: bool) -> Iterator[Problem]:
     """Return a problem when there is nothing to watch and no budget: the stack would hold a topic alone."""
-    if parts or budget:
-        return []
-    return [
-        Problem(
+    if not parts and not budget:
+        yield Problem(
             code=AlarmCode.NOTHING_WATCHED,
             message="there is nothing to watch: no cluster, no file system, no database, no budget",
             remedy="add a cluster or a budget, or leave `monitoring` out",
         )
-    ]
 
 
 def _check_alarms(alarms: ClusterAlarms) -> list[Problem]:
@@ -103,69 +98,49 @@ def _check_alarms(alarms: ClusterAlarms) -> list[Problem]:
     ]
 
 
-def _check_thresholds(thresholds: ClusterAlarmThresholds) -> list[Problem]:
+def _check_thresholds(thresholds: ClusterAlarmThresholds) -> Iterator[Problem]:
     """Return a problem for each threshold at which an alarm would always ring, or never."""
-    found: list[Problem] = []
     for name, value in thresholds:
         percent = name.endswith("_percent")
         if value is None or is_unresolved(value) or (0 < value < 100 if percent else alarm_minutes().holds(value)):
             continue
-        usual = f"{alarm_thresholds()[name]:g}{'' if percent else ' minutes'}"
-        found += [
-            Problem(
-                code=AlarmCode.MONITORING_THRESHOLD,
-                path=(name,),
-                value=value,
-                message="with this the alarm would ring always, or never",
-                allowed="above 0 and below 100" if percent else f"{alarm_minutes().range} minutes",
-                remedy=f"leave it out, for {usual}",
-            )
-        ]
-    return found
-
-
-def check_chat(channel: SlackChannel | TeamsChannel) -> list[Problem]:
-    """Return a problem for each id of `channel` that is of another form than the chat's."""
-    facts = chat_facts()
-    if isinstance(channel, SlackChannel):
-        where = "authorize the workspace once in the console of Amazon Q Developer in chat applications, which shows"
-        link = "write the channel's id, not its name: the end of the link that Slack copies of it"
-        return [
-            *_check_id(
-                *("workspace_id", channel.workspace_id, facts.slack_workspace),
-                *("this is no id of a workspace of Slack", "T0123456789", f"write its id; {where} its id"),
-            ),
-            *_check_id(
-                *("channel_id", channel.channel_id, facts.slack_channel),
-                *("this is no id of a channel", "C0123456789", link),
-            ),
-        ]
-    uuid = "01234567-89ab-cdef-0123-456789abcdef"
-    ids = "write the groupId and the tenantId of the channel's link"
-    link = "write what stands after /channel/ in the channel's link, with its %3a and %40"
-    return [
-        *_check_id("team_id", channel.team_id, facts.uuid, "this is no id of a team", uuid, ids),
-        *_check_id("tenant_id", channel.tenant_id, facts.uuid, "this is no id of a tenant", uuid, ids),
-        *_check_id(
-            *("channel_id", channel.channel_id, facts.teams_channel),
-            *("this is no id of a channel", "19%3a0123abcd%40thread.tacv2", link),
-        ),
-    ]
-
-
-def _check_id(name: str, value: str, limit: Limit, message: str, example: str, remedy: str) -> list[Problem]:
-    if is_unresolved(value) or (limit.holds(len(value)) and limit.matches(value)):
-        return []
-    return [
-        Problem(
-            code=AlarmCode.MONITORING_CHAT,
-            path=(name,),
-            value=value,
-            message=message,
-            allowed=f"text of the form of `{example}`",
-            remedy=remedy,
+        yield thresholds.wrong(
+            name,
+            AlarmCode.MONITORING_THRESHOLD,
+            "with this the alarm would ring always, or never",
+            f"leave it out, for {alarm_thresholds()[name]:g}{'' if percent else ' minutes'}",
+            allowed="above 0 and below 100" if percent else f"{alarm_minutes().range} minutes",
         )
-    ]
+
+
+@rule
+def check_chat(channel: SlackChannel | TeamsChannel) -> Iterator[Problem]:
+    """Return a problem for each id of `channel` that is of another form than the chat's."""
+    facts, no_channel = chat_facts(), "this is no id of a channel"
+    if isinstance(channel, SlackChannel):
+        console = "the console of Amazon Q Developer in chat applications"
+        remedy = f"write its id; authorize the workspace once in {console}, which shows its id"
+        no_workspace = "this is no id of a workspace of Slack"
+        yield from _check_id(channel, "workspace_id", facts.slack_workspace, no_workspace, "T0123456789", remedy)
+        remedy = "write the channel's id, not its name: the end of the link that Slack copies of it"
+        yield from _check_id(channel, "channel_id", facts.slack_channel, no_channel, "C0123456789", remedy)
+        return
+    uuid = "01234567-89ab-cdef-0123-456789abcdef"
+    remedy = "write the groupId and the tenantId of the channel's link"
+    yield from _check_id(channel, "team_id", facts.uuid, "this is no id of a team", uuid, remedy)
+    yield from _check_id(channel, "tenant_id", facts.uuid, "this is no id of a tenant", uuid, remedy)
+    example = "19%3a0123abcd%40thread.tacv2"
+    remedy = "write what stands after /channel/ in the channel's link, with its %3a and %40"
+    yield from _check_id(channel, "channel_id", facts.teams_channel, no_channel, example, remedy)
+
+
+def _check_id(
+    channel: SlackChannel | TeamsChannel, name: str, limit: Limit, message: str, example: str, remedy: str
+) -> Iterator[Problem]:
+    value: str = getattr(channel, name)
+    if not is_unresolved(value) and not limit.fits(value):
+        allowed = f"text of the form of `{example}`"
+        yield channel.wrong(name, AlarmCode.MONITORING_CHAT, message, remedy, allowed=allowed)
 
 
 def check_fleet_budget(budget: FleetBudget) -> list[Problem]:
@@ -180,32 +155,31 @@ def check_fleet_budget(budget: FleetBudget) -> list[Problem]:
         ),
         *_check_shares(budget),
         *check_emails(budget.emails, AlarmCode.MONITORING_EMAIL, "emails"),
-        *_check_number_of_emails(budget.emails),
+        *_check_number_of_emails(budget),
         *(problem.under("deny", "roles") for problem in (_check_roles(budget.deny.roles) if budget.deny else ())),
     ]
 
 
-def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> list[Problem]:
+@rule
+def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> Iterator[Problem]:
     """Return a problem when the fleet does not bear the tag that its budget counts by: it would count nothing."""
     if tag is None or tag in tags:
-        return []
+        return
     named = ", ".join(sorted(tags)) or "none"
-    return [
-        Problem(
-            code=AlarmCode.FLEET_BUDGET_TAG,
-            path=("tag",),
-            value=tag,
-            message="the fleet does not bear this tag, so the budget would count nothing",
-            allowed=f"a key of `tags`; there are {named}" if tags else "a key of `tags`, of which there are none",
-            remedy=f"add `{tag}: …` to `tags` of the fleet, or leave `tag` out to count the whole account",
-        )
-    ]
+    yield Problem(
+        code=AlarmCode.FLEET_BUDGET_TAG,
+        path=("tag",),
+        value=tag,
+        message="the fleet does not bear this tag, so the budget would count nothing",
+        allowed=f"a key of `tags`; there are {named}" if tags else "a key of `tags`, of which there are none",
+        remedy=f"add `{tag}: …` to `tags` of the fleet, or leave `tag` out to count the whole account",
+    )
 
 
-def _check_shares(budget: FleetBudget) -> list[Problem]:
+def _check_shares(budget: FleetBudget) -> Iterator[Problem]:
     told = budget.at_percent
     if is_list_token(told):
-        return []
+        return
     wrong = [
         problem.under("at_percent", index)
         for index, value in enumerate(told)
@@ -216,73 +190,63 @@ def _check_shares(budget: FleetBudget) -> list[Problem]:
             remedy="write a percentage above 0; 100 is the whole budget",
         )
     ]
+    yield from wrong
     room = (fleet_budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
     twice = len(set(told)) != len(told)
-    if wrong or (not twice and 0 < len(told) <= room):
-        return wrong
-    return [
-        Problem(
-            code=AlarmCode.FLEET_BUDGET_SHARE,
-            path=("at_percent",),
-            value=list(told),
-            message="a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(told)}",
+    if not wrong and (twice or not 0 < len(told) <= room):
+        yield budget.wrong(
+            "at_percent",
+            AlarmCode.FLEET_BUDGET_SHARE,
+            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(told)}",
+            "write each share once, e.g. 50, 80 and 100",
             allowed=f"1 to {room} different shares",
-            remedy="write each share once, e.g. 50, 80 and 100",
         )
-    ]
 
 
-def _check_number_of_emails(emails: Sequence[str]) -> list[Problem]:
+def _check_number_of_emails(budget: FleetBudget) -> Iterator[Problem]:
     limit = fleet_budget_facts().emails
-    if is_list_token(emails) or limit.holds(len(emails)):
-        return []
-    return [
-        Problem(
-            code=AlarmCode.MONITORING_EMAIL,
-            path=("emails",),
-            value=list(emails),
-            message=f"a budget has {limit.maximum} e-mail addresses at most, and here are {len(emails)}",
+    if not is_list_token(budget.emails) and not limit.holds(len(budget.emails)):
+        yield budget.wrong(
+            "emails",
+            AlarmCode.MONITORING_EMAIL,
+            f"a budget has {limit.maximum} e-mail addresses at most, and here are {len(budget.emails)}",
+            "write the address of a list; the topic is told anyway",
             allowed=limit.range,
-            remedy="write the address of a list; the topic is told anyway",
         )
-    ]
 
 
-def _check_roles(roles: Sequence[str]) -> list[Problem]:
+def _check_roles(roles: Sequence[str]) -> Iterator[Problem]:
     if is_list_token(roles):
-        return []
+        return
     if not roles:
-        return [
-            Problem(
-                code=AlarmCode.FLEET_BUDGET_ROLE,
-                message="nothing would be denied to anybody: there is no role",
-                remedy="write `roles: [ml-engineers]`, with names of your own, or leave `deny` out",
-            )
-        ]
+        yield Problem(
+            code=AlarmCode.FLEET_BUDGET_ROLE,
+            message="nothing would be denied to anybody: there is no role",
+            remedy="write `roles: [ml-engineers]`, with names of your own, or leave `deny` out",
+        )
     wrong = [
-        Problem(
+        index
+        for index, role in enumerate(roles)
+        if not is_unresolved(role) and (":" in role or not _ROLE.fullmatch(role) or role in roles[:index])
+    ]
+    for index in wrong:
+        yield Problem(
             code=AlarmCode.FLEET_BUDGET_ROLE,
             path=(index,),
-            value=role,
+            value=roles[index],
             message="this is no name of a role, or is there twice",
             allowed="the name of a role, e.g. `ml-engineers`, each once",
             remedy="write the role's name; of an ARN, what stands after `:role/`",
         )
-        for index, role in enumerate(roles)
-        if not is_unresolved(role) and (":" in role or not _ROLE.fullmatch(role) or role in roles[:index])
-    ]
     most = fleet_budget_facts().roles.maximum or 0
-    if wrong or len(roles) <= most:
-        return wrong
-    return [
-        Problem(
+    if not wrong and len(roles) > most:
+        yield Problem(
             code=AlarmCode.FLEET_BUDGET_ROLE,
             value=list(roles),
             message=f"an action of AWS Budgets reaches {most} roles at most, and here are {len(roles)}",
             allowed=f"up to {most}",
             remedy="name the roles that start most",
         )
-    ]
 
 
 _OWNERS = {
@@ -293,64 +257,52 @@ _OWNERS = {
 """Settings of metrics, each with the one destination that has it."""
 
 
-def check_metrics(metrics: ClusterMetrics, *, region: str | None) -> list[Problem]:
+@rule
+def check_metrics(metrics: ClusterMetrics, *, region: str | None) -> Iterator[Problem]:
     """Return what is wrong with `metrics` of clusters in `region`, by its attributes."""
-    strangers = [
-        Problem(
-            code=MetricsCode.OTHER_DESTINATION,
-            message=f"this is of metrics that go to {owner}, and these go to {metrics.destination.value}",
-            remedy=f"remove it, or send them to {owner}",
-            path=(name,),
-            value=getattr(metrics, name),
-        )
-        for name, owner in _OWNERS.items()
-        if owner is not metrics.destination and getattr(metrics, name, None) is not None
-    ]
-    return [
-        *check_retention_days(metrics.retention_days, MetricsCode.RETENTION, "retention_days"),
-        *strangers,
-        *_check_workspace(metrics.workspace_arn, region),
-    ]
-
-
-def _check_workspace(arn: str | None, region: str | None) -> list[Problem]:
-    if arn is None or is_unresolved(arn):
-        return []
-    if not re.fullmatch(workspace_arn_pattern(), arn):
-        return [
-            Problem(
-                code=MetricsCode.WORKSPACE,
-                message="this is no ARN of a workspace of Amazon Managed Service for Prometheus",
-                remedy="take one from `aws amp list-workspaces`, or leave it out in a fleet file and have one made",
-                path=("workspace_arn",),
-                value=arn,
-                allowed="arn:aws:aps:<region>:<account>:workspace/ws-<id>",
+    yield from check_retention_days(metrics.retention_days, MetricsCode.RETENTION, "retention_days")
+    for name, owner in _OWNERS.items():
+        if owner is not metrics.destination and getattr(metrics, name, None) is not None:
+            yield metrics.wrong(
+                name,
+                MetricsCode.OTHER_DESTINATION,
+                f"this is of metrics that go to {owner}, and these go to {metrics.destination.value}",
+                f"remove it, or send them to {owner}",
             )
-        ]
-    there = arn.split(":")[3]
-    if region is None or is_unresolved(region) or there == region:
-        return []
-    return [
-        Problem(
-            code=MetricsCode.OTHER_REGION,
-            message=f"the workspace is in {there} and the cluster in {region}: nodes sign for their own region",
-            remedy=f"name a workspace in {region}",
-            path=("workspace_arn",),
-            value=arn,
+    yield from _check_workspace(metrics, region)
+
+
+def _check_workspace(metrics: ClusterMetrics, region: str | None) -> Iterator[Problem]:
+    arn = metrics.workspace_arn
+    if arn is None or is_unresolved(arn):
+        return
+    if not re.fullmatch(workspace_arn_pattern(), arn):
+        yield metrics.wrong(
+            "workspace_arn",
+            MetricsCode.WORKSPACE,
+            "this is no ARN of a workspace of Amazon Managed Service for Prometheus",
+            "take one from `aws amp list-workspaces`, or leave it out in a fleet file and have one made",
+            allowed="arn:aws:aps:<region>:<account>:workspace/ws-<id>",
         )
-    ]
+        return
+    there = arn.split(":")[3]
+    if region is not None and not is_unresolved(region) and there != region:
+        yield metrics.wrong(
+            "workspace_arn",
+            MetricsCode.OTHER_REGION,
+            f"the workspace is in {there} and the cluster in {region}: nodes sign for their own region",
+            f"name a workspace in {region}",
+        )
 
 
-def check_is_metrics(given: object, *path: str) -> list[Problem]:
+@rule
+def check_is_metrics(given: object, *path: str) -> Iterator[Problem]:
     """Return a problem unless `given` is a `ClusterMetrics`, or nothing."""
-    if given is None or isinstance(given, ClusterMetrics):
-        return []
-    return [
-        Problem(
+    if given is not None and not isinstance(given, ClusterMetrics):
+        yield Problem(
             code=MetricsCode.NO_METRICS,
             message=f"a {type(given).__name__} does not tell where metrics go",
             remedy="give ClusterMetrics.cloudwatch() or ClusterMetrics.prometheus(workspace_arn=…)",
             path=path,
             value=given,
         )
-    ]

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -21,7 +21,7 @@ from llm_fleet.rules.network_layout import (
     most_load_balancer_zones,
     primary_slots,
 )
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_retention_days, did_you_mean
@@ -39,12 +39,11 @@ def check_network(
     """
     if spec.az is not None and spec.availability_zone_ids:
         return [
-            Problem(
-                code=Code.CONTRADICTION,
-                message="`az` and `azs` say the same thing twice",
-                remedy="keep `azs` for several AZs, `az` for one",
-                path=("availability_zone_ids",),
-                value=list(spec.availability_zone_ids),
+            spec.wrong(
+                "availability_zone_ids",
+                Code.CONTRADICTION,
+                "`az` and `azs` say the same thing twice",
+                "keep `azs` for several AZs, `az` for one",
             )
         ]
     zones = spec.zones
@@ -66,19 +65,22 @@ def check_network(
     return problems
 
 
-def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = None) -> list[Problem]:
+@rule
+def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = None) -> Iterator[Problem]:
     """Return all that is wrong with what is told of an existing network, by the attribute names of its description."""
     told = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
     named = {name: zones for name, zones in told.items() if zones or name == "subnets"}
-    problems = [problem for name, zones in named.items() for problem in _check_zones_of(name, tuple(zones), region)]
-    problems += _check_id(("vpc",), "vpc", spec.vpc)
+    for name, zones in named.items():
+        for problem in check_zones(tuple(zones), region=region):  # Each is placed where the subnet is named.
+            where = (tuple(zones)[part] for part in problem.path if isinstance(part, int))
+            yield replace(problem, path=(name, *where))
+    yield from _check_id(("vpc",), "vpc", spec.vpc)
     for name, zones in named.items():
         for zone, subnet in zones.items():
-            problems += _check_id((name, zone), "subnet", subnet)
-    problems += check_vpc_cidrs(spec.vpc_cidrs)
-    problems += check_subnet_cidrs(spec.compute_cidrs, spec.subnets)
-    problems += _check_id(("security_group",), "sg", spec.security_group)
-    return problems
+            yield from _check_id((name, zone), "subnet", subnet)
+    yield from check_vpc_cidrs(spec.vpc_cidrs)
+    yield from check_subnet_cidrs(spec.compute_cidrs, spec.subnets)
+    yield from _check_id(("security_group",), "sg", spec.security_group)
 
 
 def _of_one(spec: NetworkSpec, problem: Problem) -> Problem:
@@ -86,20 +88,10 @@ def _of_one(spec: NetworkSpec, problem: Problem) -> Problem:
     return problem if spec.az is None else replace(problem, path=("az",))
 
 
-def _check_zones_of(name: str, zones: Sequence[str], region: str | None) -> list[Problem]:
-    """Return what is wrong with the AZs of the subnets `name`, each placed where the subnet is named."""
-    return [
-        replace(problem, path=(name, *(zones[part] for part in problem.path if isinstance(part, int))))
-        for problem in check_zones(zones, region=region)
-    ]
-
-
-def _check_id(path: tuple[str, ...], kind: str, value: object) -> list[Problem]:
+def _check_id(path: tuple[str, ...], kind: str, value: object) -> Iterator[Problem]:
     """Return what is wrong with an id; nothing of what is no text: an object of the CDK, or nothing at all."""
-    if not isinstance(value, str) or is_unresolved(value) or re.fullmatch(kind + _ID, value):
-        return []
-    return [
-        Problem(
+    if isinstance(value, str) and not is_unresolved(value) and not re.fullmatch(kind + _ID, value):
+        yield Problem(
             code=Code.EXISTING_ID,
             path=path,
             message=f"{value!r} is no id of a {kind}",
@@ -107,14 +99,11 @@ def _check_id(path: tuple[str, ...], kind: str, value: object) -> list[Problem]:
             allowed=f"{kind}- and 8 or 17 hexadecimal digits",
             remedy=f"write the id as the console or `aws ec2` shows it, e.g. {kind}-0123456789abcdef0",
         )
-    ]
 
 
-def _check_quota(quota: int | None) -> list[Problem]:
-    if quota is None or is_unresolved(quota) or quota > 0:
-        return []
-    return [
-        Problem(
+def _check_quota(quota: int | None) -> Iterator[Problem]:
+    if quota is not None and not is_unresolved(quota) and quota <= 0:
+        yield Problem(
             code=Code.INTERFACE_QUOTA_VALUE,
             path=("interface_quota",),
             message="no account has a quota of that many network interfaces",
@@ -122,7 +111,6 @@ def _check_quota(quota: int | None) -> list[Problem]:
             allowed="a positive number",
             remedy=f"leave it out for the default of {address_facts().interface_quota}",
         )
-    ]
 
 
 def _check_primary_split(cidr: str, endpoints: int) -> list[Problem]:
@@ -143,14 +131,13 @@ def _check_compute_split(compute_cidr: str, zones: int) -> list[Problem]:
     return _check_split("compute_cidr", compute_cidr, slots, smallest, what)
 
 
-def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str) -> list[Problem]:
+@rule
+def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str) -> Iterator[Problem]:
     if is_unresolved(cidr):
-        return []
+        return
     most = subnet_prefix - (slots - 1).bit_length()
-    if int(cidr.rpartition("/")[2]) <= most:
-        return []
-    return [
-        Problem(
+    if int(cidr.rpartition("/")[2]) > most:
+        yield Problem(
             code=Code.CIDR_SPLIT,
             path=(name,),
             message=f"{cidr} is too small for {what}",
@@ -158,7 +145,6 @@ def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str
             allowed=f"/{address_facts().largest_block_prefix} to /{most}",
             remedy=f"choose a /{most} or larger",
         )
-    ]
 
 
 def interface_endpoints(
@@ -212,12 +198,14 @@ def endpoint_zones(
     return {name: zones for name, zones in left.items() if zones}
 
 
+@rule
 def check_without_endpoints(
     without: Mapping[str, Sequence[str]], *, availability_zone_ids: Sequence[str], internet: str, names: Sequence[str]
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return what is wrong with the endpoints that AZs are to be without; `names`: all endpoints of the network."""
-    problems = [
-        Problem(
+    unknown = [zone for zone in without if not is_unresolved(zone) and zone not in availability_zone_ids]
+    for zone in unknown:
+        yield Problem(
             code=Code.ZONE_WITHOUT_SUBNET,
             path=("without_endpoints", zone),
             message=f"the network has no AZ {zone}",
@@ -225,41 +213,38 @@ def check_without_endpoints(
             allowed=", ".join(availability_zone_ids),
             remedy=did_you_mean(zone, availability_zone_ids, otherwise="name an AZ of the network, or remove the line"),
         )
-        for zone in without
-        if not is_unresolved(zone) and zone not in availability_zone_ids
+    problems = [
+        problem
+        for zone, left_out in without.items()
+        for problem in check_endpoints(left_out, path=("without_endpoints", zone))
     ]
-    for zone, left_out in without.items():
-        problems += check_endpoints(left_out, path=("without_endpoints", zone))
-    needed = names if internet == InternetAccess.NONE else ()
-    homeless = sorted(set(needed) - set(endpoint_zones(needed, availability_zone_ids, without)))
-    return [*problems, *(_homeless(name, availability_zone_ids) for name in homeless if not problems)]
-
-
-def _homeless(name: str, availability_zone_ids: Sequence[str]) -> Problem:
-    return Problem(
-        code=Code.ENDPOINT_WITHOUT_ZONE,
-        path=("without_endpoints",),
-        message=f"no AZ is left for the endpoint {name}, and nodes of a closed network have no other way to it",
-        value=", ".join(availability_zone_ids),
-        allowed="an AZ at least that is not listed with it",
-        remedy="add an AZ to `azs` in which AWS offers it: interfaces there answer for all AZs of the network",
-    )
-
-
-def check_endpoints(endpoints: Sequence[str], *, path: tuple[str, ...] = ("endpoints",)) -> list[Problem]:
-    """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
-    return [
-        Problem(
-            code=Code.ENDPOINT_UNKNOWN,
-            path=(*path, index),
-            message=f"AWS offers no interface endpoint {name!r}",
-            value=name,
-            allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",
-            remedy=_remedy(name),
+    yield from problems
+    if unknown or problems or internet != InternetAccess.NONE:
+        return
+    for name in sorted(set(names) - set(endpoint_zones(names, availability_zone_ids, without))):
+        yield Problem(
+            code=Code.ENDPOINT_WITHOUT_ZONE,
+            path=("without_endpoints",),
+            message=f"no AZ is left for the endpoint {name}, and nodes of a closed network have no other way to it",
+            value=", ".join(availability_zone_ids),
+            allowed="an AZ at least that is not listed with it",
+            remedy="add an AZ to `azs` in which AWS offers it: interfaces there answer for all AZs of the network",
         )
-        for index, name in enumerate(endpoints)
-        if not is_unresolved(name) and name not in endpoint_names()
-    ]
+
+
+@rule
+def check_endpoints(endpoints: Sequence[str], *, path: tuple[str, ...] = ("endpoints",)) -> Iterator[Problem]:
+    """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
+    for index, name in enumerate(endpoints):
+        if not is_unresolved(name) and name not in endpoint_names():
+            yield Problem(
+                code=Code.ENDPOINT_UNKNOWN,
+                path=(*path, index),
+                message=f"AWS offers no interface endpoint {name!r}",
+                value=name,
+                allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",
+                remedy=_remedy(name),
+            )
 
 
 def _remedy(name: str) -> str:
@@ -274,58 +259,51 @@ def _remedy(name: str) -> str:
 _PATH = "load_balancer_zone_ids"
 
 
+@rule
 def check_load_balancer_zones(
     load_balancer_zone_ids: Sequence[str], *, availability_zone_ids: Sequence[str], region: str | None = None
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return what is wrong with the AZs that a network to be made has for load balancers alone."""
     if not load_balancer_zone_ids:
-        return []
-    problems = [
-        replace(problem, path=(_PATH, *problem.path[1:]))
-        for problem in check_zones(load_balancer_zone_ids, region=region)
-        if problem.code != Code.ZONE_LIMIT
-    ]
-    problems += [
-        Problem(
-            code=Code.LOAD_BALANCER_ZONE,
-            path=(_PATH, index),
-            value=zone,
-            message=f"{zone} is one of the network's AZs already, and load balancers stand there as well",
-            allowed="AZs without compute subnets",
-            remedy="leave it out, or name another AZ",
-        )
-        for index, zone in enumerate(load_balancer_zone_ids)
-        if not is_unresolved(zone) and zone in availability_zone_ids
-    ]
+        return
+    for problem in check_zones(load_balancer_zone_ids, region=region):
+        if problem.code != Code.ZONE_LIMIT:
+            yield replace(problem, path=(_PATH, *problem.path[1:]))
+    for index, zone in enumerate(load_balancer_zone_ids):
+        if not is_unresolved(zone) and zone in availability_zone_ids:
+            yield Problem(
+                code=Code.LOAD_BALANCER_ZONE,
+                path=(_PATH, index),
+                value=zone,
+                message=f"{zone} is one of the network's AZs already, and load balancers stand there as well",
+                allowed="AZs without compute subnets",
+                remedy="leave it out, or name another AZ",
+            )
     room = most_load_balancer_zones(len(availability_zone_ids))
     if len(load_balancer_zone_ids) > room:
-        problems.append(
-            Problem(
-                code=Code.LOAD_BALANCER_ZONE,
-                path=(_PATH,),
-                value=list(load_balancer_zone_ids),
-                message=f"beside {len(availability_zone_ids)} AZs there is room for {room} more for load balancers",
-                allowed=f"up to {room}",
-                remedy="name none: load balancers stand in the network's own AZs"
-                if len(availability_zone_ids) >= front_facts().zones
-                else "keep one: a load balancer needs two AZs in all",
-            )
+        yield Problem(
+            code=Code.LOAD_BALANCER_ZONE,
+            path=(_PATH,),
+            value=list(load_balancer_zone_ids),
+            message=f"beside {len(availability_zone_ids)} AZs there is room for {room} more for load balancers",
+            allowed=f"up to {room}",
+            remedy="name none: load balancers stand in the network's own AZs"
+            if len(availability_zone_ids) >= front_facts().zones
+            else "keep one: a load balancer needs two AZs in all",
         )
-    return problems
 
 
-def check_load_balancer_room(cidr: str, *, others: int) -> list[Problem]:
+@rule
+def check_load_balancer_room(cidr: str, *, others: int) -> Iterator[Problem]:
     """Return whether a part of the primary block has room for a load balancer beside `others` interfaces in it."""
     if is_unresolved(cidr):
-        return []
+        return
     facts = front_facts()
     needed = facts.addresses_per_subnet + others + address_facts().reserved_per_subnet
     smallest = min(facts.smallest_subnet_prefix, 32 - (needed - 1).bit_length())
     most = smallest - (primary_slots() - 1).bit_length()
-    if int(cidr.rpartition("/")[2]) <= most:
-        return []
-    return [
-        Problem(
+    if int(cidr.rpartition("/")[2]) > most:
+        yield Problem(
             code=Code.FRONT_SUBNET_SIZE,
             path=("network", "cidr"),
             value=cidr,
@@ -335,57 +313,50 @@ def check_load_balancer_room(cidr: str, *, others: int) -> list[Problem]:
             allowed=f"/{address_facts().largest_block_prefix} to /{most}",
             remedy=f"choose a /{most} or larger",
         )
-    ]
 
 
+@rule
 def check_load_balancer_place(
     zones: Sequence[str], *, target_zones: Sequence[str], public: bool, new_network: bool
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return why no load balancer can stand in `zones`, before targets in `target_zones`.
 
     `new_network`: whether the network is made here, which says what to do about it.
     """
     kind = "public" if public else "private"
     if public and not zones:
-        return [
-            Problem(
-                code=Code.FRONT_PUBLIC_SUBNETS,
-                path=("front", "public"),
-                value=True,
-                message="the network has no public subnets, or nobody told of them",
-                allowed="a network with a way to the internet",
-                remedy="leave the front private, or give the network a NAT gateway"
-                if new_network
-                else "leave the front private, or name the network's public subnets (`public_subnets`)",
-            )
-        ]
+        yield Problem(
+            code=Code.FRONT_PUBLIC_SUBNETS,
+            path=("front", "public"),
+            value=True,
+            message="the network has no public subnets, or nobody told of them",
+            allowed="a network with a way to the internet",
+            remedy="leave the front private, or give the network a NAT gateway"
+            if new_network
+            else "leave the front private, or name the network's public subnets (`public_subnets`)",
+        )
+        return
     least = front_facts().zones
     missing = [zone for zone in target_zones if zone not in zones]
-    problems: list[Problem] = []
     if len(zones) < least:
-        problems.append(
-            Problem(
-                code=Code.FRONT_ZONES,
-                path=("network", "availability_zone_ids"),
-                value=list(zones),
-                message=f"a load balancer stands in {least} AZs at least, and the network has {kind} subnets in "
-                f"{len(zones)}",
-                allowed=f"{least} AZs or more",
-                remedy="add an AZ, or name one for load balancers alone (`load_balancer_zone_ids`), which moves nothing"
-                if new_network
-                else f"name the {kind} subnet of another AZ too (`{kind}_subnets`)",
-            )
+        yield Problem(
+            code=Code.FRONT_ZONES,
+            path=("network", "availability_zone_ids"),
+            value=list(zones),
+            message=f"a load balancer stands in {least} AZs at least, and the network has {kind} subnets in "
+            f"{len(zones)}",
+            allowed=f"{least} AZs or more",
+            remedy="add an AZ, or name one for load balancers alone (`load_balancer_zone_ids`), which moves nothing"
+            if new_network
+            else f"name the {kind} subnet of another AZ too (`{kind}_subnets`)",
         )
     if missing:
-        problems.append(
-            Problem(
-                code=Code.FRONT_ZONES,
-                path=("network", f"{kind}_subnets"),
-                value=list(zones),
-                message=f"hosts stand in {', '.join(missing)}, where the load balancer does not, and it sends nothing "
-                "to AZs that it is not in",
-                allowed=f"subnets in {', '.join(target_zones)}",
-                remedy=f"name a {kind} subnet there too",
-            )
+        yield Problem(
+            code=Code.FRONT_ZONES,
+            path=("network", f"{kind}_subnets"),
+            value=list(zones),
+            message=f"hosts stand in {', '.join(missing)}, where the load balancer does not, and it sends nothing "
+            "to AZs that it is not in",
+            allowed=f"subnets in {', '.join(target_zones)}",
+            remedy=f"name a {kind} subnet there too",
         )
-    return problems

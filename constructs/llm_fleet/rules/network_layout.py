@@ -1,95 +1,84 @@
 """The AZs of a network, its CIDR blocks, and how they are split into subnets."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network
 from itertools import islice
 
 from llm_fleet.catalog.network import address_facts, az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 
 _ZONE_NAME = re.compile(r"[a-z]+(-[a-z]+)+-\d[a-z]")
 
 
-def check_zones(availability_zone_ids: Sequence[str], *, region: str | None = None) -> list[Problem]:
+@rule
+def check_zones(availability_zone_ids: Sequence[str], *, region: str | None = None) -> Iterator[Problem]:
     """Return what is wrong with the AZs. `region` is left out where it is known only at deploy time."""
     most = address_facts().most_zones
     if not availability_zone_ids:
-        return [
-            Problem(
-                code=Code.ZONE_MISSING,
-                path=("availability_zone_ids",),
-                message="the network has no AZ",
-                allowed=f"1 to {most} AZ ids",
-                remedy=f"name the AZ in which your capacity is, by id{_example(region)}",
-            )
-        ]
-    problems: list[Problem] = []
+        yield Problem(
+            code=Code.ZONE_MISSING,
+            path=("availability_zone_ids",),
+            message="the network has no AZ",
+            allowed=f"1 to {most} AZ ids",
+            remedy=f"name the AZ in which your capacity is, by id{_example(region)}",
+        )
+        return
     for index, zone in enumerate(availability_zone_ids):
         if is_unresolved(zone):
             continue
-        problems += _check_zone(index, zone, region)
+        yield from _check_zone(index, zone, region)
         if zone in availability_zone_ids[:index]:
-            problems.append(
-                Problem(
-                    code=Code.ZONE_TWICE,
-                    path=("availability_zone_ids", index),
-                    message=f"{zone} is named twice",
-                    value=zone,
-                    allowed="each AZ once",
-                    remedy="leave one of them out: all groups of an AZ share its compute subnet",
-                )
+            yield Problem(
+                code=Code.ZONE_TWICE,
+                path=("availability_zone_ids", index),
+                message=f"{zone} is named twice",
+                value=zone,
+                allowed="each AZ once",
+                remedy="leave one of them out: all groups of an AZ share its compute subnet",
             )
     if len(availability_zone_ids) > most:
-        problems.append(
-            Problem(
-                code=Code.ZONE_LIMIT,
-                path=("availability_zone_ids",),
-                message=f"a network has room for {most} AZs, not for {len(availability_zone_ids)}",
-                value=list(availability_zone_ids),
-                allowed=f"1 to {most} AZ ids",
-                remedy="keep the AZs in which you have capacity",
-            )
+        yield Problem(
+            code=Code.ZONE_LIMIT,
+            path=("availability_zone_ids",),
+            message=f"a network has room for {most} AZs, not for {len(availability_zone_ids)}",
+            value=list(availability_zone_ids),
+            allowed=f"1 to {most} AZ ids",
+            remedy="keep the AZs in which you have capacity",
         )
-    return problems
 
 
-def _check_zone(index: int, zone: str, region: str | None) -> list[Problem]:
+def _check_zone(index: int, zone: str, region: str | None) -> Iterator[Problem]:
     path = ("availability_zone_ids", index)
     prefix = az_id_prefix(zone)
     if not prefix:
         name = _ZONE_NAME.fullmatch(zone)
-        return [
-            Problem(
-                code=Code.ZONE_ID,
-                path=path,
-                message=f"{zone} is an AZ's name, which stands for another place in each account"
-                if name
-                else f"{zone!r} is no AZ id",
-                value=zone,
-                allowed=f"an AZ id{_example(region)}",
-                remedy="write the AZ's id: `aws ec2 describe-availability-zones --query "
-                f"'AvailabilityZones[].[ZoneName,ZoneId]'{f' --region {region}' if region else ''}` tells it",
-            )
-        ]
+        yield Problem(
+            code=Code.ZONE_ID,
+            path=path,
+            message=f"{zone} is an AZ's name, which stands for another place in each account"
+            if name
+            else f"{zone!r} is no AZ id",
+            value=zone,
+            allowed=f"an AZ id{_example(region)}",
+            remedy="write the AZ's id: `aws ec2 describe-availability-zones --query "
+            f"'AvailabilityZones[].[ZoneName,ZoneId]'{f' --region {region}' if region else ''}` tells it",
+        )
+        return
     expected = _prefix_of(region)
     home = region_of_az_id(zone) or "its own region"
     if expected and prefix != expected:
-        return [
-            Problem(
-                code=Code.ZONE_REGION,
-                path=path,
-                message=f"{zone} is not in {region}",
-                value=zone,
-                allowed=f"AZ ids that begin with {expected}-",
-                remedy=f"choose an AZ of {region}{_example(region)}, or deploy to {home}",
-            )
-        ]
-    return []
+        yield Problem(
+            code=Code.ZONE_REGION,
+            path=path,
+            message=f"{zone} is not in {region}",
+            value=zone,
+            allowed=f"AZ ids that begin with {expected}-",
+            remedy=f"choose an AZ of {region}{_example(region)}, or deploy to {home}",
+        )
 
 
 def _prefix_of(region: str | None) -> str | None:
@@ -102,159 +91,139 @@ def _example(region: str | None) -> str:
     return f", e.g. {_prefix_of(region) or 'usw2'}-az1"
 
 
-def check_cidrs(cidr: str, compute_cidr: str) -> list[Problem]:
+@rule
+def check_cidrs(cidr: str, compute_cidr: str) -> Iterator[Problem]:
     """Return what is wrong with the primary block and the secondary one, alone and beside each other."""
-    problems: list[Problem] = []
-    blocks: dict[str, IPv4Network] = {}
+    good: list[IPv4Network] = []
     for name, text in (("cidr", cidr), ("compute_cidr", compute_cidr)):
-        if is_unresolved(text):
-            continue
-        block, found = _parse(name, text)
-        if block:
-            blocks[name] = block
-            found = [*_check_size(name, block), *_check_range(name, block)]
-        problems += found
-    if len(blocks) == 2 and not problems:
-        problems += _check_together(blocks["cidr"], blocks["compute_cidr"])
-    return problems
+        if not is_unresolved(text):
+            found = check_block(text, name)
+            if not found:
+                block = IPv4Network(text)
+                found = [*_check_size(name, block), *_check_range(name, block)]
+                good += [] if found else [block]
+            yield from found
+    if len(good) == 2:
+        yield from _check_together(*good)
 
 
 def check_vpc_cidrs(cidrs: Sequence[str]) -> list[Problem]:
     """Return which of the blocks that were told of an existing VPC are none."""
-    problems = [_parse("vpc_cidrs", text)[1] for text in cidrs if not is_unresolved(text)]
-    return [problem for found in problems for problem in found]
+    return [problem for text in cidrs for problem in check_block(text, "vpc_cidrs")]
 
 
-def check_subnet_cidrs(cidrs: Mapping[str, str], zones: Collection[str]) -> list[Problem]:
+@rule
+def check_subnet_cidrs(cidrs: Mapping[str, str], zones: Collection[str]) -> Iterator[Problem]:
     """Return which blocks of an existing network's compute subnets are none, or are of an AZ without such a subnet."""
-    problems: list[Problem] = []
     for zone, text in cidrs.items():
-        found = [] if is_unresolved(text) else _parse("compute_cidrs", text)[1]
-        if zone not in zones:
-            found = [_without_subnet(zone, zones)]
-        problems += [replace(problem, path=("compute_cidrs", zone)) for problem in found]
-    return problems
+        if zone in zones:
+            yield from check_block(text, "compute_cidrs", zone)
+        else:
+            yield Problem(
+                code=Code.ZONE_WITHOUT_SUBNET,
+                path=("compute_cidrs", zone),
+                message=f"the network has no compute subnet in {zone}, whose block this would be",
+                value=zone,
+                allowed=", ".join(zones),
+                remedy=did_you_mean(zone, zones, otherwise="write an AZ of `subnets`, or remove it"),
+            )
 
 
-def _without_subnet(zone: str, zones: Collection[str]) -> Problem:
-    return Problem(
-        code=Code.ZONE_WITHOUT_SUBNET,
-        message=f"the network has no compute subnet in {zone}, whose block this would be",
-        value=zone,
-        allowed=", ".join(zones),
-        remedy=did_you_mean(zone, zones, otherwise="write an AZ of `subnets`, or remove it"),
-    )
-
-
-def _parse(name: str, text: str) -> tuple[IPv4Network | None, list[Problem]]:
+@rule
+def check_block(text: str, *path: str) -> Iterator[Problem]:
+    """Return what is wrong with the form of an IPv4 CIDR block."""
+    if is_unresolved(text):
+        return
     try:
         block = IPv4Network(text, strict=False) if "/" in text else None
     except ValueError:
         block = None
     if block is None:
-        return None, [
-            Problem(
-                code=Code.CIDR_INVALID,
-                path=(name,),
-                message=f"{text!r} is no IPv4 CIDR block",
-                value=text,
-                allowed="an address and a prefix length, e.g. 10.0.0.0/16",
-                remedy="write the block with its prefix length, e.g. 10.0.0.0/16",
-            )
-        ]
-    if str(block) != text:
-        return None, [
-            Problem(
-                code=Code.CIDR_INVALID,
-                path=(name,),
-                message=f"{text!r} does not say where a block begins and how long it is",
-                value=text,
-                allowed="the first address of the block and its prefix length",
-                remedy=f"write {str(block)!r}",
-            )
-        ]
-    return block, []
+        yield Problem(
+            code=Code.CIDR_INVALID,
+            path=path,
+            message=f"{text!r} is no IPv4 CIDR block",
+            value=text,
+            allowed="an address and a prefix length, e.g. 10.0.0.0/16",
+            remedy="write the block with its prefix length, e.g. 10.0.0.0/16",
+        )
+    elif str(block) != text:
+        yield Problem(
+            code=Code.CIDR_INVALID,
+            path=path,
+            message=f"{text!r} does not say where a block begins and how long it is",
+            value=text,
+            allowed="the first address of the block and its prefix length",
+            remedy=f"write {str(block)!r}",
+        )
 
 
-def _check_size(name: str, block: IPv4Network) -> list[Problem]:
+def _check_size(name: str, block: IPv4Network) -> Iterator[Problem]:
     facts = address_facts()
     if facts.largest_block_prefix <= block.prefixlen <= facts.smallest_block_prefix:
-        return []
+        return
     sizes = f"/{facts.largest_block_prefix} to /{facts.smallest_block_prefix}"
-    return [
-        Problem(
-            code=Code.CIDR_SIZE,
-            path=(name,),
-            message=f"a VPC has no CIDR block of /{block.prefixlen}",
-            value=str(block),
-            allowed=sizes,
-            remedy=f"choose a block from {sizes}",
-        )
-    ]
+    yield Problem(
+        code=Code.CIDR_SIZE,
+        path=(name,),
+        message=f"a VPC has no CIDR block of /{block.prefixlen}",
+        value=str(block),
+        allowed=sizes,
+        remedy=f"choose a block from {sizes}",
+    )
 
 
-def _check_range(name: str, block: IPv4Network) -> list[Problem]:
+def _check_range(name: str, block: IPv4Network) -> Iterator[Problem]:
     """Refuse public ranges, and the one that Docker gives its bridge on every node (Amazon VPC User Guide)."""
-    facts = address_facts()
-    if block.overlaps(IPv4Network(facts.docker_bridge)):
-        return [
-            Problem(
-                code=Code.CIDR_RANGE,
-                path=(name,),
-                message=f"{block} takes in {facts.docker_bridge}, where Docker puts its bridge on every node",
-                value=str(block),
-                allowed=f"{_listed(facts.private_ranges)}, without {facts.docker_bridge}",
-                remedy="choose another private block, e.g. 10.0.0.0/16",
-            )
-        ]
-    if _home(block, facts.private_ranges):
-        return []
-    return [
-        Problem(
+    docker, private = address_facts().docker_bridge, address_facts().private_ranges
+    if block.overlaps(IPv4Network(docker)):
+        yield Problem(
+            code=Code.CIDR_RANGE,
+            path=(name,),
+            message=f"{block} takes in {docker}, where Docker puts its bridge on every node",
+            value=str(block),
+            allowed=f"{', '.join(private)}, without {docker}",
+            remedy="choose another private block, e.g. 10.0.0.0/16",
+        )
+    elif not _home(block, private):
+        yield Problem(
             code=Code.CIDR_RANGE,
             path=(name,),
             message=f"{block} is not private",
             value=str(block),
-            allowed=_listed(facts.private_ranges),
+            allowed=", ".join(private),
             remedy="choose a block inside one of these, e.g. 10.0.0.0/16",
         )
-    ]
 
 
-def _check_together(primary: IPv4Network, secondary: IPv4Network) -> list[Problem]:
+def _check_together(primary: IPv4Network, secondary: IPv4Network) -> Iterator[Problem]:
+    refusals = (
+        each
+        for each in address_facts().association_rules
+        if primary.subnet_of(IPv4Network(each.primary)) and _home(secondary, each.refused)
+    )
     if primary.overlaps(secondary):
-        return [
-            Problem(
-                code=Code.CIDR_OVERLAP,
-                path=("compute_cidr",),
-                message=f"compute_cidr {secondary} overlaps cidr {primary}",
-                value=str(secondary),
-                allowed=f"a block without addresses of {primary}",
-                remedy="choose a block apart from it, e.g. the next of the same size",
-            )
-        ]
-    facts = address_facts()
-    for rule in facts.association_rules:
-        if primary.subnet_of(IPv4Network(rule.primary)) and _home(secondary, rule.refused):
-            return [
-                Problem(
-                    code=Code.CIDR_ASSOCIATION,
-                    path=("compute_cidr",),
-                    message=f"AWS refuses {secondary} as a second block of a VPC whose first one is {primary}",
-                    value=str(secondary),
-                    allowed=f"nothing from {_listed(rule.refused)}",
-                    remedy=f"choose compute_cidr from {rule.instead}",
-                )
-            ]
-    return []
+        yield Problem(
+            code=Code.CIDR_OVERLAP,
+            path=("compute_cidr",),
+            message=f"compute_cidr {secondary} overlaps cidr {primary}",
+            value=str(secondary),
+            allowed=f"a block without addresses of {primary}",
+            remedy="choose a block apart from it, e.g. the next of the same size",
+        )
+    elif refused := next(refusals, None):
+        yield Problem(
+            code=Code.CIDR_ASSOCIATION,
+            path=("compute_cidr",),
+            message=f"AWS refuses {secondary} as a second block of a VPC whose first one is {primary}",
+            value=str(secondary),
+            allowed=f"nothing from {', '.join(refused.refused)}",
+            remedy=f"choose compute_cidr from {refused.instead}",
+        )
 
 
 def _home(block: IPv4Network, ranges: Iterable[str]) -> bool:
     return any(block.subnet_of(IPv4Network(outer)) for outer in ranges)
-
-
-def _listed(ranges: Iterable[str]) -> str:
-    return ", ".join(ranges)
 
 
 def primary_slots() -> int:

@@ -7,7 +7,7 @@ from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
 from llm_fleet.rules.buckets import check_key_prefix
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_storage import check_mount_path, paths_overlap
+from llm_fleet.rules.hyperpod.group_place import check_mount_path, paths_overlap
 from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, check_homes, check_not_bare, check_users
 from llm_fleet.rules.own_steps import check_own_steps, check_roles_have_steps, check_skipped_steps
 from llm_fleet.rules.problem import PathPart, Problem

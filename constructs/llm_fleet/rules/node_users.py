@@ -13,18 +13,17 @@ from typing import Protocol
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import PeopleCode
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.people import ClusterUser
 
 
-def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) -> list[Problem]:
+@rule
+def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) -> Iterator[Problem]:
     """Return a problem at `path` when `values` is one text instead of a list of texts."""
-    if not isinstance(values, str):
-        return []
-    return [
-        Problem(
+    if isinstance(values, str):
+        yield Problem(
             code=code,
             message="a list of texts should stand here, not one text",
             remedy="put it in brackets",
@@ -32,7 +31,6 @@ def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) ->
             # Shown in part: it may be a key.
             value=values if len(values) <= 20 else f"{values[:20]}…",
         )
-    ]
 
 
 class S3MountLike(Protocol):
@@ -92,13 +90,12 @@ _LENGTH_BYTES = 4
 """A key's data begins with its type, preceded by the type's length in so many bytes (RFC 4253, 6.6)."""
 
 
-def check_ssh_key(key: str) -> list[Problem]:
+@rule
+def check_ssh_key(key: str) -> Iterator[Problem]:
     """Return what is wrong with `key`; it is judged by its form, not by what it opens."""
     fault = None if is_unresolved(key) else _fault(key)
-    if fault is None:
-        return []
-    return [
-        Problem(
+    if fault is not None:
+        yield Problem(
             code=Code.USER_KEY,
             message=f"this is no public SSH key: {fault}",
             remedy="write the one line of the file that ends with `.pub`, e.g. that of `ssh-keygen -t ed25519`",
@@ -106,7 +103,6 @@ def check_ssh_key(key: str) -> list[Problem]:
             value=f"{key[:20]}…" if "PRIVATE" not in key else "(a private key, not shown)",
             allowed=", ".join(node_user_facts().key_types),
         )
-    ]
 
 
 def _fault(key: str) -> str | None:

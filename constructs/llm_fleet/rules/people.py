@@ -11,7 +11,7 @@ from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.fields import Form, check_form
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
@@ -110,20 +110,18 @@ def _no_accounting(has_accounting: bool) -> Iterator[Problem]:
 
 def _check_account(account: SlurmAccount) -> Iterator[Problem]:
     if not is_unresolved(account.name) and not node_user_facts().account_form.fullmatch(account.name):
-        yield Problem(
-            code=PeopleCode.ACCOUNT_NAME,
-            message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
-            remedy="write lower-case letters, digits, dots, hyphens and underscores",
-            path=("name",),
-            value=account.name,
+        yield account.wrong(
+            "name",
+            PeopleCode.ACCOUNT_NAME,
+            "Slurm keeps account names in lower case and reads blanks and commas as the name's end",
+            "write lower-case letters, digits, dots, hyphens and underscores",
         )
     if account.name in (slurm_limit_facts().root_account, slurm_limit_facts().image_account):
-        yield Problem(
-            code=PeopleCode.ACCOUNT_NAME,
-            message="this account is there already: limits on it would bind administrators, or whoever repairs nodes",
-            remedy="choose another name",
-            path=("name",),
-            value=account.name,
+        yield account.wrong(
+            "name",
+            PeopleCode.ACCOUNT_NAME,
+            "this account is there already: limits on it would bind administrators, or whoever repairs nodes",
+            "choose another name",
         )
     for attribute in _COUNTS:
         largest = slurm_limit_facts().largest
@@ -231,21 +229,19 @@ def _members(accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser]) -> 
 _ENFORCE = "accountingstorageenforce"
 
 
-def check_hyperpod_enforces(hook: str | None, strategy: SlurmConfigStrategy | None) -> list[Problem]:
+@rule
+def check_hyperpod_enforces(hook: str | None, strategy: SlurmConfigStrategy | None) -> Iterator[Problem]:
     """Return a problem where HyperPod would not let our line in slurm.conf stand.
 
     `hook`: when the controller runs our scripts; `OnCreate` makes slurm.conf ours. Else the AMI has written it, and
     with `Merge`, which Continuous provisioning implies, what is added to it stays.
     """
-    if hook != LifecycleHook.ON_INIT_COMPLETE or strategy in (None, SlurmConfigStrategy.MERGE):
-        return []
-    return [
-        _unenforced(
+    if hook == LifecycleHook.ON_INIT_COMPLETE and strategy not in (None, SlurmConfigStrategy.MERGE):
+        yield _unenforced(
             f"limits hold only where slurm.conf has AccountingStorageEnforce, and {strategy} takes such a line out "
             "again, or has every update refused",
             "use Continuous provisioning or the strategy Merge, or let the controller run scripts by OnCreate",
         )
-    ]
 
 
 def check_parallelcluster_enforces(lines: Sequence[Mapping[str, Any]], file: str | None) -> Iterator[Problem]:
@@ -308,12 +304,11 @@ def check_directory(
     ]
 
 
-def check_sssd_packages(names: Sequence[str] | None) -> list[Problem]:
+@rule
+def check_sssd_packages(names: Sequence[str] | None) -> Iterator[Problem]:
     """Return a problem when no file pinned for nodes is SSSD's; `names`: of the lock file, `None` for no downloads."""
-    if names is not None and all(package in names for package in SSSD_PACKAGES):
-        return []
-    return [
-        Problem(
+    if names is None or not all(package in names for package in SSSD_PACKAGES):
+        yield Problem(
             code=PeopleCode.DIRECTORY_PACKAGES,
             message="nodes ask a directory by SSSD, which AWS's HyperPod images do not promise, and nodes fetch nothing"
             if names is None
@@ -322,7 +317,6 @@ def check_sssd_packages(names: Sequence[str] | None) -> list[Problem]:
             f"{' and '.join(SSSD_PACKAGES)} with `llm-fleet mirror lock` and name the lock file under `downloads`",
             path=("sssd_on_image",),
         )
-    ]
 
 
 def directory_twice(key: str) -> Problem:
@@ -426,12 +420,11 @@ def _ids(directory: Directory, users: Sequence[ClusterUser]) -> Iterator[Problem
     inside = [user for user in users if not is_unresolved(user.uid) and _meets(user, first, last)]
     if inside:
         names = ", ".join(f"{user.name} ({user.uid})" for user in inside)
-        yield Problem(
-            code=PeopleCode.DIRECTORY_IDS,
-            message=f"{names} of `users` would have an id that the directory gives others, and own their files",
-            remedy=f"give them ids below {first}, or begin the directory's own above {max(u.uid for u in inside)}",
-            path=("first_id",),
-            value=first,
+        yield directory.wrong(
+            "first_id",
+            PeopleCode.DIRECTORY_IDS,
+            f"{names} of `users` would have an id that the directory gives others, and own their files",
+            f"give them ids below {first}, or begin the directory's own above {max(u.uid for u in inside)}",
         )
 
 

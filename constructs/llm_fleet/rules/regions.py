@@ -1,32 +1,33 @@
 """Regions and the zones in them."""
 
+from collections.abc import Iterator
+
 from llm_fleet.catalog.network import az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean, nearest
 
 
-def check_region(region: str | None) -> list[Problem]:
+@rule
+def check_region(region: str | None) -> Iterator[Problem]:
     """Check that `region` is one of AWS's; `None` passes: the deployment's environment says it."""
     if region is None or is_unresolved(region) or region in regions():
-        return []
+        return
     zone_of = region.rstrip("abcdefgh")
     remedy = (
         f"write {zone_of!r}: {region!r} is an AZ of it"
         if zone_of in regions()
         else did_you_mean(region, regions(), otherwise="write one of the allowed")
     )
-    return [
-        Problem(
-            code=Code.REGION_UNKNOWN,
-            message="AWS has no region of this name",
-            remedy=remedy,
-            path=("region",),
-            value=region,
-            allowed=", ".join(regions()),
-        )
-    ]
+    yield Problem(
+        code=Code.REGION_UNKNOWN,
+        message="AWS has no region of this name",
+        remedy=remedy,
+        path=("region",),
+        value=region,
+        allowed=", ".join(regions()),
+    )
 
 
 def check_hyperpod_region(region: str | None) -> list[Problem]:
@@ -47,43 +48,39 @@ def check_hyperpod_region(region: str | None) -> list[Problem]:
     ]
 
 
-def check_az_id(region: str | None, az_id: str) -> list[Problem]:
+@rule
+def check_az_id(region: str | None, az_id: str | None) -> Iterator[Problem]:
     """Check that `az_id` has the form of an AZ id, and lies in `region` where that is known.
 
     Local Zones (`usw2-lax1-az1`) pass. Whether the region has a zone of this number is not checked: AWS adds zones.
     """
-    if is_unresolved(az_id):
-        return []
+    if az_id is None or is_unresolved(az_id):
+        return
     prefix = az_id_prefix(az_id)
     known = regions().get(region) if region is not None and not is_unresolved(region) else None
     example = f"{known.az_id_prefix}-az1" if known else "usw2-az1"
     if prefix is None:
         is_name = any(az_id.startswith(name) for name in regions())
-        return [
-            Problem(
-                code=Code.ZONE_ID,
-                message="this is the name of an AZ, which is another place in every account; its id is the same in all"
-                if is_name
-                else "this is no AZ id",
-                remedy=f"write the id, e.g. {example!r}; "
-                "`aws ec2 describe-availability-zones` shows both, as ZoneName and ZoneId",
-                path=("availability_zone_id",),
-                value=az_id,
-            )
-        ]
-    if known is None or prefix == known.az_id_prefix:
-        return []
-    elsewhere = region_of_az_id(az_id)
-    return [
-        Problem(
-            code=Code.ZONE_REGION,
-            message=f"{az_id} is in {elsewhere}, not in {known.name}"
-            if elsewhere
-            else f"{az_id} is not in {known.name}",
-            remedy=f"write an AZ id of {known.name}, e.g. {example!r}"
-            + (f", or set the region to {elsewhere}" if elsewhere else ""),
+        yield Problem(
+            code=Code.ZONE_ID,
+            message="this is the name of an AZ, which is another place in every account; its id is the same in all"
+            if is_name
+            else "this is no AZ id",
+            remedy=f"write the id, e.g. {example!r}; "
+            "`aws ec2 describe-availability-zones` shows both, as ZoneName and ZoneId",
             path=("availability_zone_id",),
             value=az_id,
-            allowed=f"ids that begin with {known.az_id_prefix}-",
         )
-    ]
+        return
+    if known is None or prefix == known.az_id_prefix:
+        return
+    elsewhere = region_of_az_id(az_id)
+    yield Problem(
+        code=Code.ZONE_REGION,
+        message=f"{az_id} is in {elsewhere}, not in {known.name}" if elsewhere else f"{az_id} is not in {known.name}",
+        remedy=f"write an AZ id of {known.name}, e.g. {example!r}"
+        + (f", or set the region to {elsewhere}" if elsewhere else ""),
+        path=("availability_zone_id",),
+        value=az_id,
+        allowed=f"ids that begin with {known.az_id_prefix}-",
+    )

@@ -1,12 +1,12 @@
 """Session documents, and sessions that run as a user of the node, by the tag of a role."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from llm_fleet.catalog.nodes import node_user_facts, session_facts
 from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.fields import Form, check_forms
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 
@@ -66,25 +66,24 @@ def no_document(given: object) -> Problem:
     )
 
 
-def check_run_as(user: str, known: Sequence[str] | None) -> list[Problem]:
+@rule
+def check_run_as(user: str, known: Sequence[str] | None) -> Iterator[Problem]:
     """Return what is wrong with sessions that run as `user`.
 
     `known`: the cluster's users; `None` where nobody knows them all, as with a directory.
     """
     if is_unresolved(user):
-        return []
+        return
     if not isinstance(user, str) or not node_user_facts().name_form.fullmatch(user):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return [_run_as(user, "this is no login name", "write a name of `users`")]
+        yield _run_as(user, "this is no login name", "write a name of `users`")
+        return
     if user in session_facts().refused_users:
-        return [
-            _run_as(user, "Session Manager runs no session as root", "write a user with `sudo`, who can become root")
-        ]
+        yield _run_as(user, "Session Manager runs no session as root", "write a user with `sudo`, who can become root")
+        return
     if known is None or user in (*known, *session_facts().image_users) or is_unresolved(list(known)):
-        return []
+        return
     remedy = did_you_mean(user, known, otherwise="write one of the cluster's `users`, or add the user there")
-    return [
-        _run_as(user, "the cluster's nodes have no such user, and Session Manager would refuse every session", remedy)
-    ]
+    yield _run_as(user, "the cluster's nodes have no such user, and Session Manager would refuse every session", remedy)
 
 
 def check_session_times(*, idle_minutes: int, duration_minutes: int | None) -> list[Problem]:
@@ -105,18 +104,16 @@ def _run_as(user: object, message: str, remedy: str) -> Problem:
     return Problem(code=PeopleCode.RUN_AS, message=message, remedy=remedy, path=("user",), value=user)
 
 
-def _minutes(attribute: str, minutes: object, allowed: tuple[int, int]) -> list[Problem]:
+def _minutes(attribute: str, minutes: object, allowed: tuple[int, int]) -> Iterator[Problem]:
     least, most = allowed
     # Not every user has a type checker.
     if is_unresolved(minutes) or (type(minutes) is int and least <= minutes <= most):
-        return []
-    return [
-        Problem(
-            code=PeopleCode.SESSION,
-            message="Session Manager ends sessions after other times",
-            remedy=f"write a whole number of minutes, e.g. {min(20, most)}",
-            path=(attribute,),
-            value=minutes,
-            allowed=f"{least} to {most} minutes",
-        )
-    ]
+        return
+    yield Problem(
+        code=PeopleCode.SESSION,
+        message="Session Manager ends sessions after other times",
+        remedy=f"write a whole number of minutes, e.g. {min(20, most)}",
+        path=(attribute,),
+        value=minutes,
+        allowed=f"{least} to {most} minutes",
+    )

@@ -1,16 +1,21 @@
-"""What RDS refuses of a database for Slurm's accounting, told before anything is deployed."""
+"""Slurm's accounting: what RDS refuses of a database for it, and what `SlurmSettings` of a ParallelCluster is told.
+
+Sources of the latter: DatabaseUriValidator, PasswordSecretArnValidator and the two validators of ExternalSlurmdbd in
+the package aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
+"""
 
 import re
+from collections.abc import Iterator
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.slurm import EngineFacts, slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.file_systems import check_choice
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number
-from llm_fleet.spec.slurm_database import SlurmDatabaseSpec, major_of
+from llm_fleet.spec.slurm_database import Accounting, SlurmDatabaseSpec, major_of
 
 _AURORA = re.compile(r"mysql_aurora\.(\d+)\.(\d+)\.(\d+)")
 _CLASS = re.compile(r"db(\.[a-z0-9-]+){2,3}")
@@ -38,20 +43,18 @@ def check_slurm_database(spec: SlurmDatabaseSpec) -> list[Problem]:
     ]
 
 
-def check_subnets(zones: int, *, remedy: str) -> list[Problem]:
+@rule
+def check_subnets(zones: int, *, remedy: str) -> Iterator[Problem]:
     """Return a problem unless there are subnets in as many AZs as a DB subnet group must have."""
     least = slurm_database_facts().least_zones
-    if zones >= least:
-        return []
-    return [
-        Problem(
+    if zones < least:
+        yield Problem(
             code=Code.DATABASE_SUBNETS,
             path=("subnets",),
             message=f"RDS makes no database without subnets in {least} Availability Zones, however many it uses",
             allowed=f"{least} subnets or more, in different AZs",
             remedy=remedy,
         )
-    ]
 
 
 _SETTING = Code.DATABASE_SETTING
@@ -67,72 +70,64 @@ _DAILY = re.compile(f"{_TIME}-{_TIME}")
 _WEEKLY = re.compile(f"{_DAY}:{_TIME}-{_DAY}:{_TIME}")
 
 
-def _check_version(spec: SlurmDatabaseSpec, engine: EngineFacts) -> list[Problem]:
+def _check_version(spec: SlurmDatabaseSpec, engine: EngineFacts) -> Iterator[Problem]:
     version = spec.engine_version
     if version is None or is_unresolved(version):
-        return []
+        return
     major = major_of(version)
     if major is not None and (major in engine.families or spec.parameter_group_family is not None):
-        return []
-    return [
-        Problem(
-            code=Code.DATABASE_ENGINE,
-            path=("engine_version",),
-            value=version,
-            message=f"{version} is no version of {spec.engine} that llm-fleet knows",
-            allowed=", ".join(f"{known}.…" for known in engine.families),
-            remedy=f"leave it out for {engine.default}, or name the `parameter_group_family` of a newer one",
-        )
-    ]
+        return
+    yield spec.wrong(
+        "engine_version",
+        Code.DATABASE_ENGINE,
+        f"{version} is no version of {spec.engine} that llm-fleet knows",
+        f"leave it out for {engine.default}, or name the `parameter_group_family` of a newer one",
+        allowed=", ".join(f"{known}.…" for known in engine.families),
+    )
 
 
-def _check_kind(spec: SlurmDatabaseSpec) -> list[Problem]:
+def _check_kind(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
     """Return what belongs to the other kind of database, and what is wrong with this kind's own size."""
-    others = ("instance_class", "storage_gib") if spec.serverless else ("min_capacity", "max_capacity")
-    foreign = [
-        Problem(
-            code=_SETTING,
-            path=(name,),
-            value=getattr(spec, name),
-            message=f"{spec.engine} has no {_WORDS[name]} to choose",
-            remedy="leave it out: capacity follows the load, and storage grows by itself"
-            if spec.serverless
-            else "leave it out, or choose an instance class",
-        )
-        for name in others
-        if getattr(spec, name) is not None
-    ]
-    return [*foreign, *(_check_capacity(spec) if spec.serverless else _check_instance(spec))]
+    for name in ("instance_class", "storage_gib") if spec.serverless else ("min_capacity", "max_capacity"):
+        if getattr(spec, name) is not None:
+            yield spec.wrong(
+                name,
+                _SETTING,
+                f"{spec.engine} has no {_WORDS[name]} to choose",
+                "leave it out: capacity follows the load, and storage grows by itself"
+                if spec.serverless
+                else "leave it out, or choose an instance class",
+            )
+    yield from _check_capacity(spec) if spec.serverless else _check_instance(spec)
 
 
 def _check_capacity(spec: SlurmDatabaseSpec) -> list[Problem]:
     least, most = spec.effective_capacity
     lowest, highest = slurm_database_facts().capacity_units
-    problems: list[Problem] = []
-    for name in ("min_capacity", "max_capacity"):
-        value = getattr(spec, name)
-        floor = lowest if name == "min_capacity" else 1
-        if value is not None and not is_unresolved(value) and not _is_capacity(value, floor, highest):
-            problems.append(
-                Problem(
-                    code=_SETTING,
-                    path=(name,),
-                    value=value,
-                    message=f"{value} is no {_WORDS[name]} that Aurora Serverless v2 has",
-                    allowed=f"{floor:g} to {highest:g} capacity units, in steps of 0.5",
-                    remedy="leave it out, or take the nearest step",
-                )
-            )
-    if not problems and not is_unresolved([least, most]) and least > most:
-        problems.append(
-            Problem(
-                code=_SETTING,
-                path=("max_capacity",),
-                value=most,
-                message=f"the database would have {most:g} capacity units at most and {least:g} at least",
-                remedy=f"write {least:g} or more",
-            )
+    floors = {"min_capacity": lowest, "max_capacity": 1}
+    problems = [
+        spec.wrong(
+            name,
+            _SETTING,
+            f"{value} is no {_WORDS[name]} that Aurora Serverless v2 has",
+            "leave it out, or take the nearest step",
+            allowed=f"{floor:g} to {highest:g} capacity units, in steps of 0.5",
         )
+        for name, floor in floors.items()
+        if (value := getattr(spec, name)) is not None
+        and not is_unresolved(value)
+        and not _is_capacity(value, floor, highest)
+    ]
+    if not problems and not is_unresolved([least, most]) and least > most:
+        return [
+            spec.wrong(
+                "max_capacity",
+                _SETTING,
+                f"the database would have {most:g} capacity units at most and {least:g} at least",
+                f"write {least:g} or more",
+                value=most,
+            )
+        ]
     return problems or _check_pause(spec)
 
 
@@ -142,42 +137,34 @@ def _is_capacity(value: object, least: float, most: float) -> bool:
     return least <= value <= most and value % slurm_database_facts().capacity_step == 0
 
 
-def _check_pause(spec: SlurmDatabaseSpec) -> list[Problem]:
+@rule
+def _check_pause(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
     """Return a problem when a version that is told cannot pause and is asked to."""
     found = _AURORA.search(spec.engine_version or "")
     first = slurm_database_facts().pauses_from_aurora
-    if spec.min_capacity != 0 or found is None or tuple(map(int, found.groups())) >= first:
-        return []
-    return [
-        Problem(
-            code=_SETTING,
-            path=("min_capacity",),
-            value=spec.min_capacity,
-            message=f"Aurora MySQL {'.'.join(found.groups())} cannot pause",
+    if spec.min_capacity == 0 and found is not None and tuple(map(int, found.groups())) < first:
+        yield spec.wrong(
+            "min_capacity",
+            _SETTING,
+            f"Aurora MySQL {'.'.join(found.groups())} cannot pause",
+            "write 0.5, or take a later version",
             allowed="0.5 or more; 0 from version {}.{:02}.{} on".format(*first),
-            remedy="write 0.5, or take a later version",
         )
-    ]
 
 
-def _check_instance(spec: SlurmDatabaseSpec) -> list[Problem]:
+def _check_instance(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
     least, most = slurm_database_facts().storage_gib
-    problems = check_number(
-        spec.storage_gib, Limit(minimum=least, maximum=most), _SETTING, "storage_gib", what="the storage"
-    )
+    limit = Limit(minimum=least, maximum=most)
+    yield from check_number(spec.storage_gib, limit, _SETTING, "storage_gib", what="the storage")
     chosen = spec.instance_class
     if chosen is not None and not is_unresolved(chosen) and not _CLASS.fullmatch(chosen):
-        problems.append(
-            Problem(
-                code=_SETTING,
-                path=("instance_class",),
-                value=chosen,
-                message="this is no instance class of RDS",
-                allowed="e.g. db.t4g.medium, db.m7g.large",
-                remedy=f"write `db.{chosen.removeprefix('db.')}`" if "." in chosen else "leave it out",
-            )
+        yield spec.wrong(
+            "instance_class",
+            _SETTING,
+            "this is no instance class of RDS",
+            f"write `db.{chosen.removeprefix('db.')}`" if "." in chosen else "leave it out",
+            allowed="e.g. db.t4g.medium, db.m7g.large",
         )
-    return problems
 
 
 def _check_backups(spec: SlurmDatabaseSpec, engine: EngineFacts) -> list[Problem]:
@@ -187,28 +174,24 @@ def _check_backups(spec: SlurmDatabaseSpec, engine: EngineFacts) -> list[Problem
     return check_number(days, limit, _SETTING, "backup_retention_days", what="the number of days of backups")
 
 
-def _check_user(name: str) -> list[Problem]:
+def _check_user(name: str) -> Iterator[Problem]:
     facts = slurm_database_facts()
     reserved = name in facts.reserved_user_names
     if is_unresolved(name) or (re.fullmatch(facts.user_name, name) and not reserved):
-        return []
-    return [
-        Problem(
-            code=Code.ACCOUNTING_USER,
-            path=("user_name",),
-            value=name,
-            message="RDS keeps this name for itself" if reserved else "RDS takes no user of this name",
-            allowed="1 to 16 letters and digits, a letter first",
-            remedy="leave it out for `slurm`",
-        )
-    ]
+        return
+    yield Problem(
+        code=Code.ACCOUNTING_USER,
+        path=("user_name",),
+        value=name,
+        message="RDS keeps this name for itself" if reserved else "RDS takes no user of this name",
+        allowed="1 to 16 letters and digits, a letter first",
+        remedy="leave it out for `slurm`",
+    )
 
 
-def _check_window(value: str | None, name: str, form: re.Pattern[str], example: str) -> list[Problem]:
-    if value is None or is_unresolved(value) or form.fullmatch(value):
-        return []
-    return [
-        Problem(
+def _check_window(value: str | None, name: str, form: re.Pattern[str], example: str) -> Iterator[Problem]:
+    if value is not None and not is_unresolved(value) and not form.fullmatch(value):
+        yield Problem(
             code=_SETTING,
             path=(name,),
             value=value,
@@ -216,4 +199,142 @@ def _check_window(value: str | None, name: str, form: re.Pattern[str], example: 
             allowed=f"e.g. {example}, in UTC",
             remedy=f"write it as in `{example}`",
         )
+
+
+SCHEMA_PREFIX = "slurm_acct_db_"
+"""What the names of schemas begin with, as HyperPod's own do."""
+_PORTS = Limit(minimum=1, maximum=65535)
+_ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:(?P<port>[0-9]{1,5}))?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_USER = re.compile(r"[^\s#'\"\\]{1,32}")
+"""MySQL's own limit; slurmdbd.conf ends a value at a blank and at `#`."""
+
+
+def check_accounting_fields(accounting: Accounting) -> list[Problem]:
+    """Return what is wrong with accounting outside a cluster by itself, by attribute names."""
+    return [
+        *_check_one_place(accounting),
+        *_check_address(accounting.database_uri),
+        *_check_sign_in(accounting),
+        *_check_database_name(accounting.database_name),
+        *_check_slurmdbd(accounting),
     ]
+
+
+def keeps_records(accounting: Accounting | None) -> bool:
+    """Return whether Slurm keeps accounts of a cluster with `accounting`."""
+    return accounting is not None and accounting.keeps_records
+
+
+def _check_one_place(accounting: Accounting) -> Iterator[Problem]:
+    here, there = accounting.endpoint is not None, accounting.slurmdbd_host is not None
+    of_database = {"password_secret": accounting.password_secret, "database_name": accounting.database_name}
+    given = {attribute: value for attribute, value in of_database.items() if value is not None}
+    if here and there:
+        yield accounting.wrong(
+            "slurmdbd_host",
+            Code.ACCOUNTING_PLACE,
+            "both a database and a slurmdbd elsewhere are named",
+            "keep one: the slurmdbd has a database of its own",
+        )
+    elif there:
+        for attribute, value in given.items():
+            yield accounting.wrong(
+                attribute,
+                Code.ACCOUNTING_PLACE,
+                "this is for a database, and a slurmdbd elsewhere is named, which has one of its own",
+                "remove it",
+                value=value,
+            )
+    elif not here and (given or accounting.munge_key_secret is None):
+        # With a munge key alone the cluster keeps no records: ParallelCluster takes the user's key by itself.
+        yield accounting.wrong(
+            "endpoint",
+            Code.ACCOUNTING_PLACE,
+            "neither a database nor a slurmdbd elsewhere is named",
+            "name one of the two, or the secret of a munge key and nothing else",
+        )
+
+
+def _check_address(uri: str | None) -> Iterator[Problem]:
+    if uri is None or is_unresolved(uri):
+        return
+    found = _ADDRESS.fullmatch(uri)
+    port = found["port"] if found else None
+    if found and (port is None or _PORTS.holds(int(port))):
+        return
+    scheme = _SCHEME.match(uri)
+    fault = f"begins with a scheme, {scheme[0]}" if scheme else "is no host name with a port"
+    mended = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
+    yield Problem(
+        code=Code.ACCOUNTING_ADDRESS,
+        path=("endpoint",),
+        value=uri,
+        message=f"the address of the database {fault}",
+        allowed="<host> or <host>:<port>, with a port of 1 to 65535",
+        remedy=f"write `{mended['host']}:{slurm_database_facts().port}`" if mended else "write its host name",
+    )
+
+
+def _check_sign_in(accounting: Accounting) -> Iterator[Problem]:
+    """Return what is missing beside a database, and a user name that slurmdbd could not be told."""
+    if accounting.database_uri is not None and accounting.password_secret is None:
+        yield accounting.wrong(
+            "password_secret",
+            Code.ACCOUNTING_SECRET,
+            "the database has no secret with its password",
+            "name the secret whose text is the password and nothing else",
+            value=None,
+        )
+    user = accounting.user_name
+    if not (is_unresolved(user) or _USER.fullmatch(user)):
+        yield accounting.wrong(
+            "user_name",
+            Code.ACCOUNTING_USER,
+            "the database has no user name that slurmdbd could sign in with",
+            "write the name of a database user who may create the schema",
+            allowed="1 to 32 characters without blanks, quotes, backslashes and #",
+        )
+
+
+def _check_database_name(name: str | None) -> Iterator[Problem]:
+    if name is None or is_unresolved(name) or re.fullmatch(slurm_database_facts().database_name, name):
+        return
+    mended = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
+    yield Problem(
+        code=Code.ACCOUNTING_SCHEMA,
+        path=("database_name",),
+        value=name,
+        message="ParallelCluster refuses this name of a schema",
+        allowed="1 to 64 lower-case letters, digits and underscores",
+        remedy=f"write {mended!r}" if mended else "leave it out: the cluster is given a schema of its own",
+    )
+
+
+def _check_slurmdbd(accounting: Accounting) -> Iterator[Problem]:
+    host = accounting.slurmdbd_host
+    if host is None:
+        return
+    yield from check_number(
+        accounting.port,
+        _PORTS,
+        Code.ACCOUNTING_ADDRESS,
+        "port",
+        what="the port of slurmdbd",
+        remedy=f"leave it out for {slurm_database_facts().slurmdbd_port}, slurmdbd's own",
+    )
+    found = None if is_unresolved(host) else _ADDRESS.fullmatch(host)
+    if not is_unresolved(host) and (found is None or found["port"] is not None):
+        yield accounting.wrong(
+            "slurmdbd_host",
+            Code.ACCOUNTING_ADDRESS,
+            "the host of slurmdbd is no host name or address",
+            "write it alone, without scheme and port; the port has a key of its own",
+        )
+    if accounting.munge_key_secret is None:
+        yield accounting.wrong(
+            "munge_key_secret",
+            Code.ACCOUNTING_MUNGE_KEY,
+            "a slurmdbd elsewhere trusts a cluster only by a munge key that both have, and none is named",
+            "name the secret that holds its munge key in Base64",
+        )

@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
@@ -208,6 +209,15 @@ def check_known(
             allowed=", ".join(known),
         )
     ]
+
+
+_Value = TypeVar("_Value", bound=Hashable)
+
+
+def repeated(values: Iterable[_Value]) -> dict[_Value, int]:
+    """Return which of `values` are there more than once, in their order, and how often; tokens are not compared."""
+    counts = Counter(value for value in values if not is_unresolved(value))
+    return {value: count for value, count in counts.items() if count > 1}
 
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")

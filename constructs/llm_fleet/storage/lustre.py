@@ -8,7 +8,7 @@ from constructs import Construct
 
 from llm_fleet.network.network import Network
 from llm_fleet.references import security_group_of
-from llm_fleet.rules.data_repositories import check_data_repositories
+from llm_fleet.rules.buckets import check_data_repositories
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source
 from llm_fleet.rules.lustre import check_lustre

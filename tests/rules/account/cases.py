@@ -7,32 +7,32 @@ from typing import Any
 
 from llm_fleet.catalog.aws_api import named_quota
 from llm_fleet.catalog.hyperpod import image_feature
-from llm_fleet.rules.account.certificate import check_certificate
-from llm_fleet.rules.account.images import (
+from llm_fleet.rules.account.existing_resources import (
+    ExistingFileSystem,
     ExistingImage,
+    ToldFileSystem,
+    check_bucket,
+    check_certificate,
+    check_file_system,
     check_hub_model,
     check_image,
     check_image_age,
     check_image_release,
     check_model_in_bucket,
+    check_new_bucket,
     check_token_secret,
 )
 from llm_fleet.rules.account.instance_capacity import (
     CapacityNeed,
+    QuotaGranted,
+    QuotaNeed,
     Reservation,
     TrainingPlan,
     check_offering,
+    check_quota,
     check_reservation,
     check_training_plan,
     check_zones_of_account,
-)
-from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
-from llm_fleet.rules.account.storage import (
-    ExistingFileSystem,
-    ToldFileSystem,
-    check_bucket,
-    check_file_system,
-    check_new_bucket,
 )
 from llm_fleet.rules.command_codes import CheckCode
 from llm_fleet.rules.problem import Problem

@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_roles import check_tags
-from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_tags
 from llm_fleet.rules.terms import SlurmConfigStrategy
 from tests.rules.hyperpod.findings import only
 from tests.rules.hyperpod.shapes import CONTROLLER, LOGIN, WORKERS, changed, cluster, cluster_with

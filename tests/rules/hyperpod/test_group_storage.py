@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod.group_storage import check_mount_path, check_root_volume
+from llm_fleet.rules.hyperpod.group_place import check_mount_path, check_root_volume
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from tests.rules.hyperpod.findings import only
 from tests.rules.hyperpod.shapes import CONTROLLER, HOME, LUSTRE, WORKERS, changed, cluster, cluster_with

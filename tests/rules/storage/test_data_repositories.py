@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from llm_fleet import DataRepository, LustreBackups, LustreDeploymentType, LustreSpec, LustreStorageType
+from llm_fleet.rules.buckets import check_data_repositories
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.data_repositories import check_data_repositories
 from llm_fleet.rules.problem import FleetError, Problem
 
 

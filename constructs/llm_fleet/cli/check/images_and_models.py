@@ -19,10 +19,10 @@ from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.needs.machines import machines_of
-from llm_fleet.rules.account.certificate import check_certificate
-from llm_fleet.rules.account.images import (
+from llm_fleet.rules.account.existing_resources import (
     CONFIG,
     ExistingImage,
+    check_certificate,
     check_hub_model,
     check_image,
     check_image_age,

@@ -16,7 +16,7 @@ from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.needs.machines import CapacitySource, Machines, machines_of
-from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
+from llm_fleet.rules.account.instance_capacity import QuotaGranted, QuotaNeed, check_quota
 from llm_fleet.rules.network import nat_gateways
 from llm_fleet.rules.problem import PathPart
 from llm_fleet.rules.terms import InternetAccess

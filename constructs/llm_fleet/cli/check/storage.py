@@ -11,7 +11,7 @@ from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.network import security_group
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, header_of, own_ids
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.rules.account.storage import (
+from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,
     ToldFileSystem,
     check_bucket,

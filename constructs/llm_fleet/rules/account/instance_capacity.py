@@ -1,12 +1,13 @@
-"""Capacity for instances: where types are offered, reservations, training plans."""
+"""Capacity for instances: quotas, where types are offered, reservations, training plans."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
+from llm_fleet.catalog.aws_api import ServiceQuota
 from llm_fleet.rules.command_codes import CheckCode
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 
 
 def request_command(service: str, code: str, desired: float, region: str) -> str:
@@ -22,7 +23,17 @@ WARNED_BEFORE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityNeed:
+class _Need:
+    path: tuple[PathPart, ...] = ()
+    """Where in the fleet file the first of those who need it is written."""
+
+    def wrong(self, code: CheckCode, message: str, remedy: str, *, value: object, allowed: str = "") -> Problem:
+        """Return a problem of it, where the fleet file asks for it."""
+        return Problem(code=code, message=message, remedy=remedy, path=self.path, value=value, allowed=allowed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityNeed(_Need):
     """What one part of a fleet takes of bought capacity."""
 
     owner: str
@@ -32,7 +43,6 @@ class CapacityNeed:
     """What is not running yet."""
     zone: str | None = None
     """AZ id where it is to stand; `None` where nobody told."""
-    path: tuple[PathPart, ...] = ()
 
 
 def when(moment: datetime) -> str:
@@ -58,94 +68,74 @@ class Reservation:
     is_block: bool = False
 
 
-def check_reservation(reservation: Reservation, need: CapacityNeed, *, now: datetime) -> list[Problem]:
+@rule
+def check_reservation(reservation: Reservation, need: CapacityNeed, *, now: datetime) -> Iterator[Problem]:
     """Return everything that keeps `need` from running on `reservation` now."""
-    if reservation.state != "active":
-        return [_state(reservation, need)]
-    return [
-        *_reservation_time(reservation, need, now),
-        *_reservation_zone(reservation, need),
-        *_reservation_kind(reservation, need, now),
-    ]
+    if reservation.state == "active":
+        yield from _reservation_time(reservation, need, now)
+        yield from _reservation_fit(reservation, need)
+    else:
+        yield _reservation_state(reservation, need)
 
 
 def _name(reservation: Reservation) -> str:
     return f"the {'Capacity Block' if reservation.is_block else 'capacity reservation'} {reservation.reservation_id}"
 
 
-def _state(reservation: Reservation, need: CapacityNeed) -> Problem:
+def _reservation_state(reservation: Reservation, need: CapacityNeed) -> Problem:
     coming = reservation.state in _COMING
     starts = f", and begins at {when(reservation.start)}" if coming and reservation.start else ""
-    return Problem(
-        code=CheckCode.RESERVATION_STATE,
-        path=need.path,
-        message=f"{_name(reservation)} of {need.owner} is {reservation.state}{starts}",
-        value=reservation.state,
-        allowed="active",
-        remedy="deploy once it is active: until then its instances cannot be launched"
+    return need.wrong(
+        CheckCode.RESERVATION_STATE,
+        f"{_name(reservation)} of {need.owner} is {reservation.state}{starts}",
+        "deploy once it is active: until then its instances cannot be launched"
         if coming
         else "name another under `reservation`, or remove the key for on-demand capacity",
+        value=reservation.state,
+        allowed="active",
     )
 
 
-def _reservation_time(reservation: Reservation, need: CapacityNeed, now: datetime) -> list[Problem]:
+def _reservation_time(reservation: Reservation, need: CapacityNeed, now: datetime) -> Iterator[Problem]:
     if reservation.end is None or reservation.end - now >= WARNED_BEFORE:
-        return []
+        return
     early = "; EC2 ends the instances of a Capacity Block half an hour before" if reservation.is_block else ""
-    return [
-        Problem(
-            code=CheckCode.RESERVATION_TIME,
-            path=need.path,
-            message=f"{_name(reservation)} of {need.owner} ends at {when(reservation.end)}{early}",
-            value=when(reservation.end),
-            remedy="save checkpoints before it ends, and get one that lasts longer with `aws ec2 "
-            + ("describe-capacity-block-offerings`" if reservation.is_block else "modify-capacity-reservation`"),
-        )
-    ]
+    yield need.wrong(
+        CheckCode.RESERVATION_TIME,
+        f"{_name(reservation)} of {need.owner} ends at {when(reservation.end)}{early}",
+        "save checkpoints before it ends, and get one that lasts longer with `aws ec2 "
+        + ("describe-capacity-block-offerings`" if reservation.is_block else "modify-capacity-reservation`"),
+        value=when(reservation.end),
+    )
 
 
-def _reservation_zone(reservation: Reservation, need: CapacityNeed) -> list[Problem]:
-    if need.zone is None or reservation.zone is None or need.zone == reservation.zone:
-        return []
-    return [
-        Problem(
-            code=CheckCode.RESERVATION_ZONE,
-            path=need.path,
-            message=f"{_name(reservation)} is in {reservation.zone}, and {need.owner} stands in {need.zone}",
+def _reservation_fit(reservation: Reservation, need: CapacityNeed) -> Iterator[Problem]:
+    if need.zone is not None and reservation.zone is not None and need.zone != reservation.zone:
+        yield need.wrong(
+            CheckCode.RESERVATION_ZONE,
+            f"{_name(reservation)} is in {reservation.zone}, and {need.owner} stands in {need.zone}",
+            f"put it into {reservation.zone} with `az`; a file system that it mounts must be there too",
             value=need.zone,
             allowed=reservation.zone,
-            remedy=f"put it into {reservation.zone} with `az`; a file system that it mounts must be there too",
         )
-    ]
-
-
-def _reservation_kind(reservation: Reservation, need: CapacityNeed, now: datetime) -> list[Problem]:
-    found: list[Problem] = []
     if need.instance_types and reservation.instance_type not in need.instance_types:
-        found.append(
-            Problem(
-                code=CheckCode.RESERVATION_TYPE,
-                path=need.path,
-                message=f"{_name(reservation)} is of {reservation.instance_type}, and {need.owner} asks for "
-                f"{', '.join(need.instance_types)}",
-                value=need.instance_types[0],
-                allowed=reservation.instance_type,
-                remedy=f"write `type: {reservation.instance_type}`, or name another reservation",
-            )
+        yield need.wrong(
+            CheckCode.RESERVATION_TYPE,
+            f"{_name(reservation)} is of {reservation.instance_type}, and {need.owner} asks for "
+            f"{', '.join(need.instance_types)}",
+            f"write `type: {reservation.instance_type}`, or name another reservation",
+            value=need.instance_types[0],
+            allowed=reservation.instance_type,
         )
     if need.count > reservation.available:
-        found.append(
-            Problem(
-                code=CheckCode.RESERVATION_COUNT,
-                path=need.path,
-                message=f"{need.owner} takes up to {need.count} more instances of {_name(reservation)}, which has "
-                f"{reservation.available} free of {reservation.total}",
-                value=need.count,
-                allowed=f"up to {reservation.available}",
-                remedy=f"write `max: {reservation.available}` or less, free instances elsewhere, or reserve more",
-            )
+        yield need.wrong(
+            CheckCode.RESERVATION_COUNT,
+            f"{need.owner} takes up to {need.count} more instances of {_name(reservation)}, which has "
+            f"{reservation.available} free of {reservation.total}",
+            f"write `max: {reservation.available}` or less, free instances elsewhere, or reserve more",
+            value=need.count,
+            allowed=f"up to {reservation.available}",
         )
-    return found
 
 
 _GOOD = ("Active", "Scheduled")
@@ -169,122 +159,87 @@ class TrainingPlan:
     """What it was bought for, e.g. `hyperpod-cluster`."""
 
 
-def check_training_plan(plan: TrainingPlan, need: CapacityNeed, *, now: datetime, target: str) -> list[Problem]:
+@rule
+def check_training_plan(plan: TrainingPlan, need: CapacityNeed, *, now: datetime, target: str) -> Iterator[Problem]:
     """Return everything that keeps `need` from running on `plan` now. `target`: its use, e.g. `hyperpod-cluster`."""
     if plan.status not in _GOOD:
-        return [_status(plan, need)]
-    return [
-        *_training_plan_time(plan, need, now),
-        *_training_plan_zone(plan, need),
-        *_training_plan_kind(plan, need, target),
-        *_count(plan, need),
-    ]
+        yield _status(plan, need)
+    else:
+        yield from _training_plan_time(plan, need, now)
+        yield from _training_plan_fit(plan, need, target)
 
 
 def _status(plan: TrainingPlan, need: CapacityNeed) -> Problem:
-    return Problem(
-        code=CheckCode.PLAN_STATUS,
-        path=need.path,
-        message=f"the training plan {plan.name} of {need.owner} is {plan.status}, and gives no capacity",
-        value=plan.status,
-        allowed=" or ".join(_GOOD),
-        remedy="wait until it is active: it is being paid or set up"
+    return need.wrong(
+        CheckCode.PLAN_STATUS,
+        f"the training plan {plan.name} of {need.owner} is {plan.status}, and gives no capacity",
+        "wait until it is active: it is being paid or set up"
         if plan.status == "Pending"
         else "buy another with `aws sagemaker search-training-plan-offerings` and `create-training-plan`, and name it",
+        value=plan.status,
+        allowed=" or ".join(_GOOD),
     )
 
 
-def _training_plan_time(plan: TrainingPlan, need: CapacityNeed, now: datetime) -> list[Problem]:
+def _training_plan_time(plan: TrainingPlan, need: CapacityNeed, now: datetime) -> Iterator[Problem]:
     if plan.end is not None and plan.end - now < WARNED_BEFORE:
         over = "ended" if plan.end <= now else "ends"
-        return [
-            Problem(
-                code=CheckCode.PLAN_TIME,
-                path=need.path,
-                message=f"the training plan {plan.name} of {need.owner} {over} at {when(plan.end)}, and its "
-                "instances go with it",
-                value=when(plan.end),
-                remedy="buy one that lasts longer, or extend this one with `aws sagemaker extend-training-plan`, and "
-                "save checkpoints before it ends",
-            )
-        ]
-    if plan.start is not None and plan.start > now:
-        return [
-            Problem(
-                code=CheckCode.PLAN_TIME,
-                path=need.path,
-                message=f"the training plan {plan.name} of {need.owner} begins at {when(plan.start)} only",
-                value=when(plan.start),
-                remedy="deploy after that, or leave the group at `min_count: 0` until then: with Continuous "
-                "provisioning its nodes come when the plan begins",
-            )
-        ]
-    return []
+        yield need.wrong(
+            CheckCode.PLAN_TIME,
+            f"the training plan {plan.name} of {need.owner} {over} at {when(plan.end)}, and its instances go with it",
+            "buy one that lasts longer, or extend this one with `aws sagemaker extend-training-plan`, and "
+            "save checkpoints before it ends",
+            value=when(plan.end),
+        )
+    elif plan.start is not None and plan.start > now:
+        yield need.wrong(
+            CheckCode.PLAN_TIME,
+            f"the training plan {plan.name} of {need.owner} begins at {when(plan.start)} only",
+            "deploy after that, or leave the group at `min_count: 0` until then: with Continuous "
+            "provisioning its nodes come when the plan begins",
+            value=when(plan.start),
+        )
 
 
-def _training_plan_zone(plan: TrainingPlan, need: CapacityNeed) -> list[Problem]:
-    if need.zone is None or not plan.zones or need.zone in plan.zones:
-        return []
-    zones = ", ".join(plan.zones)
-    return [
-        Problem(
-            code=CheckCode.PLAN_ZONE,
-            path=need.path,
-            message=f"the training plan {plan.name} has its instances in {zones}, and {need.owner} stands in "
-            f"{need.zone}",
+def _training_plan_fit(plan: TrainingPlan, need: CapacityNeed, target: str) -> Iterator[Problem]:
+    if need.zone is not None and plan.zones and need.zone not in plan.zones:
+        zones = ", ".join(plan.zones)
+        yield need.wrong(
+            CheckCode.PLAN_ZONE,
+            f"the training plan {plan.name} has its instances in {zones}, and {need.owner} stands in {need.zone}",
+            f"put it into {zones} with `az`; a file system that it mounts must be there too",
             value=need.zone,
             allowed=zones,
-            remedy=f"put it into {zones} with `az`; a file system that it mounts must be there too",
         )
-    ]
-
-
-def _training_plan_kind(plan: TrainingPlan, need: CapacityNeed, target: str) -> list[Problem]:
-    found: list[Problem] = []
     if plan.instance_types and not set(plan.instance_types) & set(need.instance_types):
         types = ", ".join(plan.instance_types)
-        found.append(
-            Problem(
-                code=CheckCode.PLAN_TYPE,
-                path=need.path,
-                message=f"the training plan {plan.name} is of {types}, and {need.owner} asks for "
-                f"{', '.join(need.instance_types)}",
-                value=need.instance_types[0] if need.instance_types else None,
-                allowed=types,
-                remedy=f"write `type: {plan.instance_types[0]}`, or name another plan",
-            )
+        yield need.wrong(
+            CheckCode.PLAN_TYPE,
+            f"the training plan {plan.name} is of {types}, and {need.owner} asks for {', '.join(need.instance_types)}",
+            f"write `type: {plan.instance_types[0]}`, or name another plan",
+            value=need.instance_types[0] if need.instance_types else None,
+            allowed=types,
         )
     if plan.targets and target not in plan.targets:
-        found.append(
-            Problem(
-                code=CheckCode.PLAN_TYPE,
-                path=need.path,
-                message=f"the training plan {plan.name} was bought for {', '.join(plan.targets)}, and {need.owner} is "
-                f"a {target}",
-                value=", ".join(plan.targets),
-                allowed=target,
-                remedy=f"buy one whose target resource is {target}: a plan's use cannot be changed",
-            )
+        yield need.wrong(
+            CheckCode.PLAN_TYPE,
+            f"the training plan {plan.name} was bought for {', '.join(plan.targets)}, and {need.owner} is a {target}",
+            f"buy one whose target resource is {target}: a plan's use cannot be changed",
+            value=", ".join(plan.targets),
+            allowed=target,
         )
-    return found
-
-
-def _count(plan: TrainingPlan, need: CapacityNeed) -> list[Problem]:
-    if plan.available is None or need.count <= plan.available or plan.status == "Scheduled":
-        return []
-    return [
-        Problem(
-            code=CheckCode.PLAN_COUNT,
-            path=need.path,
-            message=f"{need.owner} takes {need.count} more instances of the training plan {plan.name}, which has "
+    if plan.available is not None and need.count > plan.available and plan.status != "Scheduled":
+        yield need.wrong(
+            CheckCode.PLAN_COUNT,
+            f"{need.owner} takes {need.count} more instances of the training plan {plan.name}, which has "
             f"{plan.available} free of {plan.total}",
+            f"write `count: {plan.available}` or less, free instances in another cluster, or buy a larger plan",
             value=need.count,
             allowed=f"up to {plan.available}",
-            remedy=f"write `count: {plan.available}` or less, free instances in another cluster, or buy a larger plan",
         )
-    ]
 
 
+@rule
 def check_offering(
     instance_type: str,
     zones: Sequence[str],
@@ -294,56 +249,54 @@ def check_offering(
     path: tuple[PathPart, ...] = (),
     indication: bool = False,
     region: str,
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem where the type is offered in none, or not in all, of `zones` (AZ ids).
 
     `offered`: the AZ ids in which EC2 offers it. `indication`: SageMaker has its own stock, and EC2 only hints at it.
     """
     missing = [zone for zone in zones if zone not in offered]
     if not missing:
-        return []
+        return
     hint = (
         "; SageMaker rents it out from a stock of its own, so this is an indication, and a training plan tells surely"
         if indication
         else ""
     )
-    return [
-        Problem(
-            code=CheckCode.NOT_OFFERED,
-            path=path,
-            message=f"{owner} is to run on {instance_type} in {', '.join(missing)}, where EC2 does not offer it{hint}",
-            value=instance_type,
-            allowed=", ".join(sorted(offered)) or f"no AZ of {region}",
-            remedy=f"put it into one of {', '.join(sorted(offered))}, with the file systems that it mounts"
-            if offered
-            else f"take another instance type, or another region than {region}",
-        )
-    ]
+    yield Problem(
+        code=CheckCode.NOT_OFFERED,
+        path=path,
+        message=f"{owner} is to run on {instance_type} in {', '.join(missing)}, where EC2 does not offer it{hint}",
+        value=instance_type,
+        allowed=", ".join(sorted(offered)) or f"no AZ of {region}",
+        remedy=f"put it into one of {', '.join(sorted(offered))}, with the file systems that it mounts"
+        if offered
+        else f"take another instance type, or another region than {region}",
+    )
 
 
-def check_zones_of_account(zones: Sequence[str], *, there: Collection[str], region: str) -> list[Problem]:
+@rule
+def check_zones_of_account(zones: Sequence[str], *, there: Collection[str], region: str) -> Iterator[Problem]:
     """Return a problem for each AZ id that the account does not have in `region`."""
-    return [
-        Problem(
-            code=CheckCode.ZONE_OF_ACCOUNT,
-            path=("network",),
-            message=f"this account has no AZ {zone} in {region}",
-            value=zone,
-            allowed=", ".join(sorted(there)),
-            remedy=f"write one of {', '.join(sorted(there))}" if there else f"name another region than {region}",
-        )
-        for zone in zones
-        if zone not in there
-    ]
+    for zone in zones:
+        if zone not in there:
+            yield Problem(
+                code=CheckCode.ZONE_OF_ACCOUNT,
+                path=("network",),
+                message=f"this account has no AZ {zone} in {region}",
+                value=zone,
+                allowed=", ".join(sorted(there)),
+                remedy=f"write one of {', '.join(sorted(there))}" if there else f"name another region than {region}",
+            )
 
 
+@rule
 def check_endpoint_zones(
     placed: Mapping[str, Sequence[str]],
     *,
     offered: Mapping[str, Collection[str]],
     without: Mapping[str, Sequence[str]],
     region: str,
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem for each AZ that is to have interfaces of endpoints whose service is not offered there.
 
     `placed`: the AZ ids in which each endpoint is to have one. `offered`: those in which its service is offered.
@@ -355,8 +308,8 @@ def check_endpoint_zones(
         for zone in zones:
             if zone not in offered.get(name, ()):
                 lacking.setdefault(zone, []).append(name)
-    return [
-        Problem(
+    for zone, names in lacking.items():
+        yield Problem(
             code=CheckCode.ENDPOINT_NOT_OFFERED,
             path=("network",),
             message=f"AWS does not offer the endpoint services {', '.join(names)} in {zone} of {region}",
@@ -365,5 +318,73 @@ def check_endpoint_zones(
             remedy=f"write `without_endpoints: {{{zone}: [{', '.join([*without.get(zone, ()), *names])}]}}`; "
             "interfaces in another AZ of the network answer for this one",
         )
-        for zone, names in lacking.items()
-    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaNeed(_Need):
+    """What a fleet takes of one quota."""
+
+    quota: ServiceQuota
+    amount: float
+    """In the quota's own unit: instances, vCPUs, GiB …"""
+    owners: tuple[str, ...]
+    """Who takes it, in words."""
+    adds_up: bool = True
+    """Whether what is in use already counts too; not where the quota is for one thing, e.g. the size of a cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaGranted:
+    """What Service Quotas says of one quota."""
+
+    code: str
+    value: float
+    in_use: float | None = None
+    """What others than the fleet use of it; `None` where AWS does not tell."""
+    adjustable: bool = True
+    asked_for: float | None = None
+    """What somebody has asked for already, and AWS has not answered."""
+
+
+@rule
+def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -> Iterator[Problem]:
+    """Return a problem when the quota is too small; `None` for `granted` says that AWS has no such quota."""
+    if granted is None:
+        yield _unknown(need, region)
+        return
+    used = (granted.in_use or 0) if need.adds_up else 0
+    if need.amount + used <= granted.value:
+        return
+    in_use = f" beside {_number(used)} in use" if used else ""
+    yield need.wrong(
+        CheckCode.QUOTA,
+        f"{', '.join(need.owners)} {'take' if len(need.owners) > 1 else 'takes'} {_number(need.amount)}"
+        f"{in_use} of the quota {need.quota.name!r} ({granted.code}), and the account has {_number(granted.value)}",
+        _remedy(need, granted, need.amount + used, region),
+        value=_number(granted.value),
+        allowed=f"{_number(need.amount + used)} or more, once AWS has granted them",
+    )
+
+
+def _remedy(need: QuotaNeed, granted: QuotaGranted, wanted: float, region: str) -> str:
+    if not granted.adjustable:
+        return "AWS does not raise this quota: make the fleet smaller, or use another account or region"
+    if granted.asked_for is not None and granted.asked_for >= wanted:
+        return f"{_number(granted.asked_for)} have been asked for already: wait for AWS to answer"
+    return f"ask for more with `{request_command(need.quota.service, granted.code, wanted, region)}`"
+
+
+def _unknown(need: QuotaNeed, region: str) -> Problem:
+    quota = need.quota
+    return need.wrong(
+        CheckCode.QUOTA_UNKNOWN,
+        f"{', '.join(need.owners)} {'need' if len(need.owners) > 1 else 'needs'} the quota {quota.name!r}, "
+        f"and Service Quotas has none of that name in {region}",
+        "see whether the type is offered there with `aws service-quotas list-aws-default-service-quotas "
+        f"--service-code {quota.service} --region {region}`; if it is not, take another type or region",
+        value=quota.name,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if value < 1_000_000 else f"{value:.0f}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet.rules.addresses import ZonePlan
 from llm_fleet.rules.command_codes import CheckCode
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,27 +25,29 @@ class ExistingSubnet:
     """Addresses that the fleet itself has already, from an earlier deployment."""
 
 
+@rule
 def check_subnet_place(
     subnet: ExistingSubnet, *, vpc_id: str, zone: str, path: tuple[PathPart, ...] = ()
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem when the subnet is of another VPC or AZ than the fleet file says."""
     found = {"VPC": (subnet.vpc_id, vpc_id), "AZ": (subnet.zone, zone)}
-    return [
-        Problem(
-            code=CheckCode.SUBNET_ELSEWHERE,
-            path=path,
-            message=f"{subnet.subnet_id} is in the {what} {real}, and the fleet file says {told}",
-            value=subnet.subnet_id,
-            allowed=f"a subnet of {told}",
-            remedy=f"name a subnet of {told}: `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}` lists "
-            "them, with AvailabilityZoneId",
-        )
-        for what, (real, told) in found.items()
-        if real != told
-    ]
+    for what, (real, told) in found.items():
+        if real != told:
+            yield Problem(
+                code=CheckCode.SUBNET_ELSEWHERE,
+                path=path,
+                message=f"{subnet.subnet_id} is in the {what} {real}, and the fleet file says {told}",
+                value=subnet.subnet_id,
+                allowed=f"a subnet of {told}",
+                remedy=f"name a subnet of {told}: `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}` "
+                "lists them, with AvailabilityZoneId",
+            )
 
 
-def check_free_addresses(subnet: ExistingSubnet, plan: ZonePlan, *, path: tuple[PathPart, ...] = ()) -> list[Problem]:
+@rule
+def check_free_addresses(
+    subnet: ExistingSubnet, plan: ZonePlan, *, path: tuple[PathPart, ...] = ()
+) -> Iterator[Problem]:
     """Return a problem when the subnet has fewer free addresses than the claims of its AZ take.
 
     As at synth, one node's addresses are kept free for a replacement; those that the fleet holds already count as free.
@@ -53,42 +55,40 @@ def check_free_addresses(subnet: ExistingSubnet, plan: ZonePlan, *, path: tuple[
     needed = plan.addresses + plan.headroom
     free = subnet.free + subnet.held
     if needed <= free:
-        return []
+        return
     takers = [f"{claim.addresses} for {claim.count} x {claim.what} ({claim.owner})" for claim in plan.claims]
     if plan.headroom:
         takers.append(f"{plan.headroom} to replace one while the others run")
     larger = f"a subnet of a /{plan.prefix_needed} that nobody else uses" if plan.prefix_needed else "several subnets"
-    return [
-        Problem(
-            code=CheckCode.FREE_ADDRESSES,
-            path=path,
-            message=f"{subnet.subnet_id} in {subnet.zone} has {free} free addresses, and the fleet takes {needed}: "
-            f"{', '.join(takers)}",
-            value=subnet.cidr,
-            allowed=f"{needed} free addresses or more",
-            remedy=f"name {larger}, or fewer nodes; `aws ec2 describe-network-interfaces --filters "
-            f"Name=subnet-id,Values={subnet.subnet_id}` tells who has the addresses",
-        )
-    ]
+    yield Problem(
+        code=CheckCode.FREE_ADDRESSES,
+        path=path,
+        message=f"{subnet.subnet_id} in {subnet.zone} has {free} free addresses, and the fleet takes {needed}: "
+        f"{', '.join(takers)}",
+        value=subnet.cidr,
+        allowed=f"{needed} free addresses or more",
+        remedy=f"name {larger}, or fewer nodes; `aws ec2 describe-network-interfaces --filters "
+        f"Name=subnet-id,Values={subnet.subnet_id}` tells who has the addresses",
+    )
 
 
+@rule
 def check_way_out(
     subnet_id: str, targets: Sequence[tuple[str, str]], *, path: tuple[PathPart, ...] = ()
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return a problem for each default route whose target is gone. `targets`: pairs of target and state."""
-    return [
-        Problem(
-            code=CheckCode.DEAD_ROUTE,
-            path=path,
-            message=f"the default route of {subnet_id} leads to {target}, which is gone: packets vanish there",
-            value=target,
-            remedy="let the route lead to a NAT gateway that exists, or take it away and give the VPC endpoints",
-        )
-        for target, state in targets
-        if state == "blackhole"
-    ]
+    for target, state in targets:
+        if state == "blackhole":
+            yield Problem(
+                code=CheckCode.DEAD_ROUTE,
+                path=path,
+                message=f"the default route of {subnet_id} leads to {target}, which is gone: packets vanish there",
+                value=target,
+                remedy="let the route lead to a NAT gateway that exists, or take it away and give the VPC endpoints",
+            )
 
 
+@rule
 def check_endpoints_of_closed(
     subnet_ids: Sequence[str],
     *,
@@ -98,7 +98,7 @@ def check_endpoints_of_closed(
     vpc_id: str,
     region: str,
     path: tuple[PathPart, ...] = (),
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return which endpoints a VPC lacks whose subnets have no way to the internet.
 
     `needed`, `there`: names of interface endpoints, after `com.amazonaws.<region>.`. `route_tables`: those of the
@@ -107,30 +107,24 @@ def check_endpoints_of_closed(
     where = ", ".join(subnet_ids)
     missing = [name for name in needed if name not in there]
     command = f"aws ec2 create-vpc-endpoint --vpc-id {vpc_id} --region {region} --service-name com.amazonaws.{region}"
-    found: list[Problem] = []
     if missing:
         others = f", and so for {', '.join(missing[1:])}" if missing[1:] else ""
-        found.append(
-            _missing(
-                missing,
-                f"{where} has no way to the internet, and {vpc_id} has no interface endpoint for {', '.join(missing)}: "
-                "nodes cannot reach these services, and the deployment hangs",
-                f"run `{command}.{missing[0]} --vpc-endpoint-type Interface --private-dns-enabled --subnet-ids "
-                f"{' '.join(subnet_ids)}`{others}, with a security group that lets TCP 443 in from the nodes",
-                path,
-            )
+        yield _missing(
+            missing,
+            f"{where} has no way to the internet, and {vpc_id} has no interface endpoint for {', '.join(missing)}: "
+            "nodes cannot reach these services, and the deployment hangs",
+            f"run `{command}.{missing[0]} --vpc-endpoint-type Interface --private-dns-enabled --subnet-ids "
+            f"{' '.join(subnet_ids)}`{others}, with a security group that lets TCP 443 in from the nodes",
+            path,
         )
     if route_tables:
-        found.append(
-            _missing(
-                ["s3"],
-                f"{where} has no way to the internet, and no route to a gateway endpoint of S3: nodes cannot fetch "
-                "their lifecycle scripts",
-                f"run `{command}.s3 --vpc-endpoint-type Gateway --route-table-ids {' '.join(route_tables)}`",
-                path,
-            )
+        yield _missing(
+            ["s3"],
+            f"{where} has no way to the internet, and no route to a gateway endpoint of S3: nodes cannot fetch "
+            "their lifecycle scripts",
+            f"run `{command}.s3 --vpc-endpoint-type Gateway --route-table-ids {' '.join(route_tables)}`",
+            path,
         )
-    return found
 
 
 def _missing(names: Sequence[str], message: str, remedy: str, path: tuple[PathPart, ...]) -> Problem:
@@ -148,6 +142,7 @@ def no_such(what: str, thing_id: str, remedy: str, *, path: tuple[PathPart, ...]
     )
 
 
+@rule
 def check_endpoint(
     name: str,
     endpoint_id: str,
@@ -157,7 +152,7 @@ def check_endpoint(
     lets_in: bool,
     region: str,
     path: tuple[PathPart, ...] = (),
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Return why nodes cannot use an interface endpoint that is there."""
     if state.lower() != "available":
         why, remedy = f"is {state}", "wait until it is available, or make it anew"
@@ -170,16 +165,14 @@ def check_endpoint(
         why = "does not let the nodes' security group in at port 443"
         remedy = "let TCP 443 in from the nodes' security group, in that of the endpoint"
     else:
-        return []
-    return [
-        Problem(
-            code=CheckCode.ENDPOINT_UNUSABLE,
-            path=path,
-            message=f"the endpoint {endpoint_id} of {name} {why}",
-            value=endpoint_id,
-            remedy=remedy,
-        )
-    ]
+        return
+    yield Problem(
+        code=CheckCode.ENDPOINT_UNUSABLE,
+        path=path,
+        message=f"the endpoint {endpoint_id} of {name} {why}",
+        value=endpoint_id,
+        remedy=remedy,
+    )
 
 
 _ALL = "-1"
@@ -231,12 +224,12 @@ class NewRule:
         )
 
 
-def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], *, region: str) -> list[Problem]:
+@rule
+def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], *, region: str) -> Iterator[Problem]:
     """Return which of the rules that the deployment makes are among `rules` already: one problem a key of the file.
 
     `rules`: EC2's `SecurityGroupRules`, without those of the fleet's own stacks.
     """
-    problems: list[Problem] = []
     for path in dict.fromkeys(one.path for one in new):
         asked = [one for one in new if one.path == path]
         there = [(one, rule) for one in asked for rule in rules if one.is_that(rule)]
@@ -248,28 +241,24 @@ def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], 
             f"`aws ec2 revoke-security-group-ingress --group-id {first.group_id} --security-group-rule-ids "
             f"{rule['SecurityGroupRuleId']} --region {region}`"
         )
-        problems.append(
-            Problem(
-                code=CheckCode.RULE_EXISTS,
-                path=path,
-                message=f"of the {len(asked)} security group rules that the deployment makes for this, {len(there)} "
-                f"exist already, e.g. {rule['SecurityGroupRuleId']}, by which {first.group_id} lets {first.peer_id} "
-                "in; EC2 refuses a rule that exists (InvalidPermission.Duplicate), and the deployment fails",
-                value=first.group_id,
-                remedy="leave `security_group` out: the rules are there"
-                if all_there
-                else f"take those away that exist, the deployment makes them anew: {revoke}",
-            )
+        yield Problem(
+            code=CheckCode.RULE_EXISTS,
+            path=path,
+            message=f"of the {len(asked)} security group rules that the deployment makes for this, {len(there)} "
+            f"exist already, e.g. {rule['SecurityGroupRuleId']}, by which {first.group_id} lets {first.peer_id} "
+            "in; EC2 refuses a rule that exists (InvalidPermission.Duplicate), and the deployment fails",
+            value=first.group_id,
+            remedy="leave `security_group` out: the rules are there"
+            if all_there
+            else f"take those away that exist, the deployment makes them anew: {revoke}",
         )
-    return problems
 
 
-def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart, ...] = ()) -> list[Problem]:
+@rule
+def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
     """Return a problem when the group is of another VPC."""
-    if group.vpc_id == vpc_id:
-        return []
-    return [
-        Problem(
+    if group.vpc_id != vpc_id:
+        yield Problem(
             code=CheckCode.SECURITY_GROUP_ELSEWHERE,
             path=path,
             message=f"the security group {group.group_id} is of {group.vpc_id}, and the network is {vpc_id}",
@@ -277,31 +266,29 @@ def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart
             allowed=f"a security group of {vpc_id}",
             remedy=f"name one of `aws ec2 describe-security-groups --filters Name=vpc-id,Values={vpc_id}`",
         )
-    ]
 
 
-def check_efa_rules(group: SecurityGroup, *, region: str, path: tuple[PathPart, ...] = ()) -> list[Problem]:
+@rule
+def check_efa_rules(group: SecurityGroup, *, region: str, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
     """Return which of the two rules are missing that EFA needs: all traffic from itself, and to itself.
 
     EFA's traffic is no IP: a rule by CIDR, even 0.0.0.0/0, does not let it through (HyperPod developer guide). Each
     group of a node must have both rules.
     """
     told = {"ingress": ("in from", group.ingress), "egress": ("out to", group.egress)}
-    return [
-        Problem(
-            code=CheckCode.EFA_RULES,
-            path=path,
-            message=f"the security group {group.group_id} does not let all traffic {words} itself, so EFA does not "
-            "work, and nodes fail their health check about twenty minutes into the deployment",
-            value=group.group_id,
-            allowed=f"a rule of all traffic whose {'source' if side == 'ingress' else 'destination'} is the group "
-            "itself; a CIDR, even 0.0.0.0/0, is not enough",
-            remedy=f"run `aws ec2 authorize-security-group-{side} --group-id {group.group_id} --ip-permissions "
-            f"'IpProtocol=-1,UserIdGroupPairs=[{{GroupId={group.group_id}}}]' --region {region}`",
-        )
-        for side, (words, rules) in told.items()
-        if not any(rule.get("IpProtocol") == _ALL and group.group_id in _groups_of(rule) for rule in rules)
-    ]
+    for side, (words, rules) in told.items():
+        if not any(rule.get("IpProtocol") == _ALL and group.group_id in _groups_of(rule) for rule in rules):
+            yield Problem(
+                code=CheckCode.EFA_RULES,
+                path=path,
+                message=f"the security group {group.group_id} does not let all traffic {words} itself, so EFA does not "
+                "work, and nodes fail their health check about twenty minutes into the deployment",
+                value=group.group_id,
+                allowed=f"a rule of all traffic whose {'source' if side == 'ingress' else 'destination'} is the group "
+                "itself; a CIDR, even 0.0.0.0/0, is not enough",
+                remedy=f"run `aws ec2 authorize-security-group-{side} --group-id {group.group_id} --ip-permissions "
+                f"'IpProtocol=-1,UserIdGroupPairs=[{{GroupId={group.group_id}}}]' --region {region}`",
+            )
 
 
 def check_ports(

@@ -1,102 +1,84 @@
-"""Where a HyperPod cluster and its groups stand, and where their instances come from: subnets, plans, spot, checks."""
+"""Where a HyperPod cluster and its groups stand, where their instances come from, and the storage that they have."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import PurePosixPath
 
-from llm_fleet.catalog.hyperpod import cluster_limit, facts_of, group_limit
+from llm_fleet.catalog.hyperpod import cluster_limit, facts_of, group_limit, hyperpod_facts
 from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import DeepHealthCheck
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_number
-from llm_fleet.spec.hyperpod_cluster import PlacedCluster
+from llm_fleet.rules.values import check_number, repeated
+from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
+_IDS = {
+    "Subnets": (
+        *("subnet", "subnet-", Code.SUBNET_NUMBER),
+        "keep those of the AZs that the instances stand in",
+    ),
+    "SecurityGroupIds": (
+        *("security group", "sg-", Code.SECURITY_GROUP_NUMBER),
+        "merge their rules into fewer security groups",
+    ),
+}
+"""By the API's name: what one is called, how its id begins, and code and remedy for too many of them."""
 
-def check_cluster_network(cluster: PlacedCluster) -> list[Problem]:
+
+@rule
+def check_cluster_network(cluster: PlacedCluster) -> Iterator[Problem]:
     """Check the number and form of the cluster's subnets and security groups, and that groups override what is there.
 
     A cluster that does not know its subnets or security groups yet has none of them to check.
     """
-    return [
-        *_check_ids("subnet_ids", "Subnets", cluster.subnet_ids),
-        *_check_ids("security_group_ids", "SecurityGroupIds", cluster.security_group_ids),
-        *(
-            problem.under("groups", group.name)
-            for group in cluster.groups
-            for problem in _check_override_has_vpc(cluster, group)
-        ),
-    ]
+    yield from _check_ids("subnet_ids", "Subnets", cluster.subnet_ids)
+    yield from _check_ids("security_group_ids", "SecurityGroupIds", cluster.security_group_ids)
+    for group in cluster.groups:
+        if not cluster.has_vpc and (group.subnets or group.security_groups):
+            yield group.wrong(
+                "subnets",
+                Code.OVERRIDE_WITHOUT_VPC,
+                "a Slurm group can have subnets of its own only in a cluster that stands in a VPC of yours",
+                "give the cluster a network, or drop the group's subnets and security groups",
+                value=list(group.subnet_ids),
+            ).under("groups", group.name)
 
 
-def check_override(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_override(group: InstanceGroup) -> Iterator[Problem]:
     """Check a group's own subnets and security groups: both or neither, and as many as HyperPod takes."""
     subnets, security_groups = group.subnet_ids, group.security_group_ids
-    problems = [
-        *_check_ids("subnets", "Subnets", subnets),
-        *_check_ids("security_groups", "SecurityGroupIds", security_groups),
-    ]
+    yield from _check_ids("subnets", "Subnets", subnets)
+    yield from _check_ids("security_groups", "SecurityGroupIds", security_groups)
     if bool(subnets) != bool(security_groups):
-        missing = "security_groups" if subnets else "subnets"
-        problems.append(
-            Problem(
-                code=Code.OVERRIDE_INCOMPLETE,
-                message="a group that leaves the cluster's network names both its subnets and its security groups",
-                remedy="name the security groups too: each must allow all traffic to and from itself"
-                if subnets
-                else "name the subnets too, or drop the security groups",
-                path=(missing,),
-            )
-        )
-    return problems
-
-
-def _check_override_has_vpc(cluster: PlacedCluster, group: InstanceGroup) -> list[Problem]:
-    if cluster.has_vpc or not (group.subnets or group.security_groups):
-        return []
-    return [
-        Problem(
-            code=Code.OVERRIDE_WITHOUT_VPC,
-            message="a Slurm group can have subnets of its own only in a cluster that stands in a VPC of yours",
-            remedy="give the cluster a network, or drop the group's subnets and security groups",
-            path=("subnets",),
-            value=list(group.subnet_ids),
-        )
-    ]
-
-
-def _check_ids(attribute: str, field: str, ids: Sequence[str]) -> list[Problem]:
-    if not ids:
-        return []
-    subnets = field == "Subnets"
-    what = "subnet" if subnets else "security group"
-    limit, member = cluster_limit(f"VpcConfig.{field}"), cluster_limit(f"VpcConfig.{field}[]")
-    return [
-        *check_number(
-            len(ids),
-            limit,
-            Code.SUBNET_NUMBER if subnets else Code.SECURITY_GROUP_NUMBER,
-            attribute,
-            what=f"the number of {what}s",
-            remedy="keep those of the AZs that the instances stand in"
+        yield group.wrong(
+            "security_groups" if subnets else "subnets",
+            Code.OVERRIDE_INCOMPLETE,
+            "a group that leaves the cluster's network names both its subnets and its security groups",
+            "name the security groups too: each must allow all traffic to and from itself"
             if subnets
-            else "merge their rules into fewer security groups",
-        ),
-        *(
-            Problem(
+            else "name the subnets too, or drop the security groups",
+            value=None,
+        )
+
+
+def _check_ids(attribute: str, field: str, ids: Sequence[str]) -> Iterator[Problem]:
+    if not ids:
+        return
+    what, prefix, code, remedy = _IDS[field]
+    limit, member = cluster_limit(f"VpcConfig.{field}"), cluster_limit(f"VpcConfig.{field}[]")
+    yield from check_number(len(ids), limit, code, attribute, what=f"the number of {what}s", remedy=remedy)
+    for index, one in enumerate(ids):
+        if not is_unresolved(one) and not (member.fits(one) and one.startswith(prefix)):
+            yield Problem(
                 code=Code.SUBNET_ID,
                 message=f"this is no id of a {what}",
-                remedy="write the id, not the name: 'subnet-…'" if subnets else "write the id, not the name: 'sg-…'",
+                remedy=f"write the id, not the name: '{prefix}…'",
                 path=(attribute, index),
                 value=one,
             )
-            for index, one in enumerate(ids)
-            if not is_unresolved(one)
-            and not (member.matches(one) and member.holds(len(one)) and one.startswith("subnet-" if subnets else "sg-"))
-        ),
-    ]
 
 
 _PLAN = re.compile(
@@ -104,129 +86,280 @@ _PLAN = re.compile(
 )
 
 
-def check_training_plan(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_training_plan(group: InstanceGroup) -> Iterator[Problem]:
     """Check that the training plan is named by an ARN."""
-    arn = group.training_plan_arn
-    limit = group_limit("TrainingPlanArn")
+    arn, limit = group.training_plan_arn, group_limit("TrainingPlanArn")
     if arn is None or is_unresolved(arn) or (_PLAN.fullmatch(arn) and limit.holds(len(arn))):
-        return []
-    return [
-        Problem(
-            code=Code.TRAINING_PLAN_ARN,
-            message="this is no ARN of a training plan",
-            remedy="write the TrainingPlanArn that `aws sagemaker list-training-plans` shows",
-            path=("training_plan_arn",),
-            value=arn,
-            allowed="arn:<partition>:sagemaker:<region>:<account>:training-plan/<name>",
-        )
-    ]
+        return
+    yield group.wrong(
+        "training_plan_arn",
+        Code.TRAINING_PLAN_ARN,
+        "this is no ARN of a training plan",
+        "write the TrainingPlanArn that `aws sagemaker list-training-plans` shows",
+        allowed="arn:<partition>:sagemaker:<region>:<account>:training-plan/<name>",
+    )
 
 
-def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> list[Problem]:
+@rule
+def check_training_plan_place(cluster: PlacedCluster, group: InstanceGroup) -> Iterator[Problem]:
     """Check that the training plan is of the cluster's region, partition and account, and its AZ where it is told."""
-    return [*_check_plan_arn_place(cluster, group), *_check_plan_zone(cluster, group)]
+    arn, region = group.training_plan_arn, regions().get(cluster.region or "")
+    expected = {
+        "region": cluster.region,
+        "account": cluster.account,
+        "partition": region.partition if region else None,
+    }
+    found = _PLAN.fullmatch(arn) if arn is not None and not is_unresolved(arn) else None
+    for what, wanted in expected.items():
+        if found and wanted is not None and not is_unresolved(wanted) and found[what] != wanted:
+            yield group.wrong(
+                "training_plan_arn",
+                Code.TRAINING_PLAN_ELSEWHERE,
+                f"the training plan is of {what} {found[what]}, and the cluster of {wanted}",
+                f"take a plan of {wanted}, or move the cluster"
+                if what == "region"
+                else f"take a plan of {what} {wanted}: plans are not shared",
+                allowed=f"{what} {wanted}",
+            )
+    plan, own = group.training_plan_availability_zone_id, cluster.zone_of(group)
+    if plan is not None and own is not None and not is_unresolved((plan, own)) and plan != own:
+        yield group.wrong(
+            "availability_zone_id",
+            Code.TRAINING_PLAN_ZONE,
+            f"the training plan is in {plan}, and the group in {own}, where the plan has no instances",
+            f"put the group into {plan}; a file system that it mounts must be there too",
+            allowed=plan,
+            value=own,
+        )
 
 
-def check_spot(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_spot(group: InstanceGroup) -> Iterator[Problem]:
     """Check that spot capacity is not asked for beside reserved capacity."""
-    if not group.spot or group.training_plan_arn is None:
-        return []
-    return [
-        Problem(
-            code=Code.SPOT_WITH_PLAN,
-            message="the group asks for spot capacity and for that of a training plan, which is paid for already",
-            remedy="drop spot to use the plan, or the plan to use spot",
-            path=("spot",),
+    if group.spot and group.training_plan_arn is not None:
+        yield group.wrong(
+            "spot",
+            Code.SPOT_WITH_PLAN,
+            "the group asks for spot capacity and for that of a training plan, which is paid for already",
+            "drop spot to use the plan, or the plan to use spot",
             value=True,
         )
-    ]
 
 
-def check_deep_health_checks(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_deep_health_checks(group: InstanceGroup) -> Iterator[Problem]:
     """Check number and repetition of the deep health checks, and that the instances have something to check.
 
     AWS's tables of the checks name GPU and Trainium instances only (developer guide).
     """
     checks = group.deep_health_checks
     if not checks:
-        return []
-    return [
-        *check_number(
-            len(checks),
-            group_limit("OnStartDeepHealthChecks"),
-            Code.HEALTH_CHECK_NUMBER,
+        return
+    yield from check_number(
+        len(checks),
+        group_limit("OnStartDeepHealthChecks"),
+        Code.HEALTH_CHECK_NUMBER,
+        "deep_health_checks",
+        what="the number of deep health checks",
+        remedy="name each of them once",
+    )
+    for check, count in repeated(checks).items():
+        yield group.wrong(
             "deep_health_checks",
-            what="the number of deep health checks",
-            remedy="name each of them once",
+            Code.HEALTH_CHECK_NUMBER,
+            f"{check} stands {count} times among the deep health checks",
+            "name it once",
+            value=str(check),
+        )
+    for name in group.types:
+        if (facts := facts_of(name)) is not None and facts.accelerator is None:
+            yield group.wrong(
+                "deep_health_checks",
+                Code.HEALTH_CHECK_TYPE,
+                f"deep health checks test GPUs, Trainium and their network, and {name} has none",
+                "drop them here; they belong to groups with accelerators",
+                value=name,
+            )
+
+
+_CALLED = {"lustre": "FSx for Lustre", "open_zfs": "FSx for OpenZFS"}
+
+
+@rule
+def check_root_volume(*, size_gib: int | None, kms_key_id: str | None) -> Iterator[Problem]:
+    """Check an `EbsVolumeConfig` with `RootVolume`: it needs a key, and its size is HyperPod's to say (100 GB)."""
+    if size_gib is not None:
+        yield Problem(
+            code=Code.ROOT_VOLUME,
+            message="the size of the root volume cannot be chosen",
+            remedy="drop the size, and give the group a secondary EBS volume for what needs room",
+            path=("size_gib",),
+            value=size_gib,
+        )
+    if kms_key_id is None:
+        yield Problem(
+            code=Code.ROOT_VOLUME,
+            message="a root volume is only named to encrypt it, and no KMS key is given",
+            remedy="name the KMS key, or drop the root volume: AWS then encrypts it with a key of its own",
+            path=("kms_key_id",),
+        )
+
+
+def check_mounts(cluster: PlacedCluster) -> list[Problem]:
+    """Check that mounts have a VPC, paths that nothing else has, and one file system of each kind."""
+    return [
+        *_check_vpc(cluster),
+        *_check_kinds(cluster.mounts),
+        *(problem.under(mount.kind) for mount in cluster.mounts for problem in check_mount_path(mount.mount_path)),
+        *_check_overlaps(cluster.mounts),
+    ]
+
+
+@rule
+def check_mount_path(path: str) -> Iterator[Problem]:
+    """Check that a file system may be mounted at `path`."""
+    if is_unresolved(path):
+        return
+    limit = group_limit("InstanceStorageConfigs[].FsxLustreConfig.MountPath")
+    fault = _path_fault(path)
+    if fault or not limit.fits(path):
+        yield Problem(
+            code=Code.MOUNT_PATH,
+            message=f"the mount path {fault or 'has not the form that HyperPod asks'}",
+            remedy="write an absolute path of letters, digits, dots, hyphens and underscores, e.g. '/fsx'",
+            path=("mount_path",),
+            value=path,
+            allowed=f"{limit.range} characters",
+        )
+        return
+    hidden = next((taken for taken in hyperpod_facts().taken_mount_paths if paths_overlap(path, taken)), None)
+    if hidden is not None:
+        yield Problem(
+            code=Code.MOUNT_PATH_TAKEN,
+            message=f"{path} is in the way of {hyperpod_facts().taken_mount_paths[hidden]} at {hidden}",
+            remedy="mount it elsewhere, e.g. at '/fsx'",
+            path=("mount_path",),
+            value=path,
+        )
+
+
+def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
+    """Check that each group stands in the AZ of the file systems that it mounts.
+
+    A mount across AZs works slowly at best, is billed by the gigabyte, and never has EFA. Groups that stand where the
+    cluster does are told as one mistake, the cluster's.
+    """
+    apart = [
+        (group, zone, mount)
+        for group in cluster.groups
+        for mount in cluster.mounts
+        if group.mounts(mount.kind)
+        and (zone := cluster.zone_of(group)) is not None
+        and mount.availability_zone_id is not None
+        and not is_unresolved((zone, mount.availability_zone_id))
+        and zone != mount.availability_zone_id
+    ]
+    zone_of_cluster = cluster.spec.availability_zone_id
+    with_cluster = {mount.kind: mount for _, zone, mount in apart if zone == zone_of_cluster}
+    return [
+        *(
+            _apart(f"the cluster is in {zone_of_cluster}", "cluster", str(zone_of_cluster), mount)
+            for mount in with_cluster.values()
         ),
-        *(_repeated_check(check, count) for check, count in Counter(checks).items() if count > 1),
-        *(_nothing_to_check(name) for name in group.types if _has_no_accelerator(name)),
+        *(
+            _apart(f"the group {group.name!r} is in {zone}", "group", zone, mount).under("groups", group.name)
+            for group, zone, mount in apart
+            if zone != zone_of_cluster
+        ),
     ]
 
 
-def _has_no_accelerator(instance_type: str) -> bool:
-    facts = facts_of(instance_type)
-    return facts is not None and facts.accelerator is None
-
-
-def _repeated_check(check: DeepHealthCheck, count: int) -> Problem:
+def _apart(where: str, what: str, zone: str, mount: Mount) -> Problem:
     return Problem(
-        code=Code.HEALTH_CHECK_NUMBER,
-        message=f"{check} stands {count} times among the deep health checks",
-        remedy="name it once",
-        path=("deep_health_checks",),
-        value=str(check),
+        code=Code.MOUNT_ZONE,
+        message=f"{where}, and the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
+        remedy=f"move the {what} to {mount.availability_zone_id}, or the file system to {zone}",
+        path=("availability_zone_id",),
+        value=zone,
+        allowed=str(mount.availability_zone_id),
     )
 
 
-def _nothing_to_check(instance_type: str) -> Problem:
-    return Problem(
-        code=Code.HEALTH_CHECK_TYPE,
-        message=f"deep health checks test GPUs, Trainium and their network, and {instance_type} has none",
-        remedy="drop them here; they belong to groups with accelerators",
-        path=("deep_health_checks",),
-        value=instance_type,
-    )
-
-
-def _check_plan_arn_place(cluster: PlacedCluster, group: InstanceGroup) -> list[Problem]:
-    arn = group.training_plan_arn
-    match = _PLAN.fullmatch(arn) if arn is not None and not is_unresolved(arn) else None
-    if match is None:
-        return []
-    region = regions().get(cluster.region or "")
-    expected = {
-        "region": cluster.region,
-        "account": cluster.account,
-        "partition": region.partition if region else None,
-    }
-    return [
-        Problem(
-            code=Code.TRAINING_PLAN_ELSEWHERE,
-            message=f"the training plan is of {what} {match[what]}, and the cluster of {wanted}",
-            remedy=f"take a plan of {wanted}, or move the cluster"
-            if what == "region"
-            else f"take a plan of {what} {wanted}: plans are not shared",
-            path=("training_plan_arn",),
-            value=arn,
-            allowed=f"{what} {wanted}",
+def _check_vpc(cluster: PlacedCluster) -> Iterator[Problem]:
+    for mount in cluster.mounts if not cluster.has_vpc else ():
+        called = _CALLED[mount.kind]
+        yield Problem(
+            code=Code.MOUNT_WITHOUT_VPC,
+            message=f"{called} stands in a VPC, and the cluster does not, so its nodes cannot reach it",
+            remedy="give the cluster the network that the file system stands in",
+            path=(mount.kind,),
         )
-        for what, wanted in expected.items()
-        if wanted is not None and not is_unresolved(wanted) and match[what] != wanted
-    ]
 
 
-def _check_plan_zone(cluster: PlacedCluster, group: InstanceGroup) -> list[Problem]:
-    plan, own = group.training_plan_availability_zone_id, cluster.zone_of(group)
-    if plan is None or own is None or is_unresolved((plan, own)) or plan == own:
-        return []
-    return [
-        Problem(
-            code=Code.TRAINING_PLAN_ZONE,
-            message=f"the training plan is in {plan}, and the group in {own}, where the plan has no instances",
-            remedy=f"put the group into {plan}; a file system that it mounts must be there too",
-            path=("availability_zone_id",),
-            value=own,
-            allowed=plan,
+def _check_kinds(mounts: Sequence[Mount]) -> Iterator[Problem]:
+    for kind, count in repeated(mount.kind for mount in mounts).items():
+        yield Problem(
+            code=Code.MOUNT_TWICE,
+            message=f"a node mounts one {_CALLED[kind]} file system at most, not {count}",
+            remedy="keep one here, and mount the other by a script of your own",
+            path=(kind,),
+            value=count,
+            allowed="one of each kind",
         )
-    ]
+
+
+def _check_overlaps(mounts: Sequence[Mount]) -> Iterator[Problem]:
+    for first, second in combinations(mounts, 2):
+        if (
+            first.kind != second.kind
+            and not is_unresolved((first.mount_path, second.mount_path))
+            and not (check_mount_path(first.mount_path) or check_mount_path(second.mount_path))
+            and paths_overlap(first.mount_path, second.mount_path)
+        ):
+            yield Problem(
+                code=Code.MOUNT_PATH_TAKEN,
+                message=f"{second.mount_path} and {first.mount_path} overlap: one file system would hide the other",
+                remedy="mount them side by side, e.g. at "
+                + " and ".join(repr(hyperpod_facts().default_mount_paths[each.kind]) for each in (first, second)),
+                path=(second.kind, "mount_path"),
+                value=second.mount_path,
+            )
+
+
+def paths_overlap(one: str, other: str) -> bool:
+    """Whether one path is the other, or lies within it."""
+    first, second = PurePosixPath(one), PurePosixPath(other)
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+def _path_fault(path: str) -> str | None:
+    if not path.startswith("/"):
+        return "is not absolute"
+    if not path.strip("/"):
+        return "is the root of the node's own file system"
+    if ".." in path.split("/") or "." in path.split("/"):
+        return "has a . or .. in it"
+    return None
+
+
+@rule
+def check_volume_keys(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
+    """Check that a key has a volume, and provisioning that takes keys."""
+    if group.ebs_volume_key is not None and group.ebs_volume_gib is None:
+        yield group.wrong(
+            "ebs_volume_key",
+            Code.CLUSTER_VOLUME_KEY,
+            "a key is given for a second volume that the group does not have",
+            "give the second volume a size, or take the key of the root volume to encrypt that one",
+            value=None,
+        )
+    for name, key in (("ebs_volume_key", group.ebs_volume_key), ("root_volume_key", group.root_volume_key)):
+        if key is not None and not continuous:
+            yield group.wrong(
+                name,
+                Code.CLUSTER_KEY_NOT_CONTINUOUS,
+                "HyperPod encrypts volumes with a key of yours only under Continuous provisioning",
+                "leave provisioning at its default, or leave the key out",
+                value=None,
+            )

@@ -1,12 +1,17 @@
-"""How the software of a HyperPod group is updated and patched.
+"""How the software of a HyperPod group is updated and patched, and which of its settings CloudFormation cannot make.
 
 A schedule and automatic patching may both be given: assumption: hyperpod-schedule-with-automatic-patching
+
+Sources of what CloudFormation has: the resource schema that cfn-lint 1.58 ships, against botocore 1.44's model; a test
+compares the two. Left out in silence, such a setting would look as if it were in force.
 """
+
+from collections.abc import Iterator
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import CapacityUnit, PatchingStrategy
+from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.terms import CapacityUnit, DeepHealthCheck, PatchingStrategy
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import CRON_EXAMPLE, check_number, cron_fault
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate
@@ -26,18 +31,17 @@ def check_updates(group: InstanceGroup) -> list[Problem]:
     return problems
 
 
-def check_schedule(expression: str) -> list[Problem]:
+@rule
+def check_schedule(expression: str) -> Iterator[Problem]:
     """Check a cron expression of AWS's six fields."""
     if is_unresolved(expression):
-        return []
+        return
     limit = group_limit("ScheduledUpdateConfig.ScheduleExpression")
     fault = cron_fault(expression)
     if fault is None and not limit.holds(len(expression)):
         fault = f"is {len(expression)} characters long"
-    if fault is None:
-        return []
-    return [
-        Problem(
+    if fault is not None:
+        yield Problem(
             code=Code.SCHEDULE,
             message=f"the schedule {fault}",
             remedy=f"write cron(minute hour day-of-month month day-of-week year), e.g. {CRON_EXAMPLE!r}, in UTC",
@@ -45,7 +49,6 @@ def check_schedule(expression: str) -> list[Problem]:
             value=expression,
             allowed=f"{limit.range} characters",
         )
-    ]
 
 
 def check_auto_patch(patch: AutoPatch) -> list[Problem]:
@@ -56,7 +59,7 @@ def check_auto_patch(patch: AutoPatch) -> list[Problem]:
     ]
 
 
-def _check_strategy(patch: AutoPatch) -> list[Problem]:
+def _check_strategy(patch: AutoPatch) -> Iterator[Problem]:
     """Check that waiting belongs to the strategies that wait, and draining to the one that drains (API reference)."""
     drains = patch.strategy is PatchingStrategy.DRAIN_FIRST
     misplaced = {
@@ -65,18 +68,16 @@ def _check_strategy(patch: AutoPatch) -> list[Problem]:
         "on_drain_timeout": not drains and patch.on_drain_timeout is not None,
     }
     right = "WhenIdle or WhenAllIdle" if drains else "DrainFirst"
-    return [
-        Problem(
-            code=Code.PATCH_IDLE_WINDOW if attribute.startswith("idle") else Code.PATCH_DRAIN,
-            message=f"{attribute.replace('_', ' ')} means nothing to the strategy {patch.strategy}",
-            remedy=f"drop it, or choose {right}",
-            path=(attribute,),
-            value=getattr(patch, attribute),
-            allowed=f"with {right} only",
-        )
-        for attribute, wrong in misplaced.items()
-        if wrong
-    ]
+    for attribute, wrong in misplaced.items():
+        if wrong:
+            yield Problem(
+                code=Code.PATCH_IDLE_WINDOW if attribute.startswith("idle") else Code.PATCH_DRAIN,
+                message=f"{attribute.replace('_', ' ')} means nothing to the strategy {patch.strategy}",
+                remedy=f"drop it, or choose {right}",
+                path=(attribute,),
+                value=getattr(patch, attribute),
+                allowed=f"with {right} only",
+            )
 
 
 def _check_deployment(deployment: RollingUpdate | None) -> list[Problem]:
@@ -90,11 +91,12 @@ def _check_deployment(deployment: RollingUpdate | None) -> list[Problem]:
     ]
     if back is not None and first is None:
         problems.append(
-            Problem(
-                code=Code.BATCH_SIZE,
-                message="a batch size for rolling back needs one for going forward",
-                remedy="give the batch size for going forward too",
-                path=("maximum_batch_size",),
+            deployment.wrong(
+                "maximum_batch_size",
+                Code.BATCH_SIZE,
+                "a batch size for rolling back needs one for going forward",
+                "give the batch size for going forward too",
+                value=None,
             )
         )
     return [problem.under("deployment") for problem in problems]
@@ -135,17 +137,66 @@ def _check_alarms(deployment: RollingUpdate) -> list[Problem]:
             remedy="watch fewer alarms, or one composite alarm of them all",
         ),
         *(
-            Problem(
-                code=Code.ALARMS,
-                message="an alarm name is empty"
-                if not name.strip()
-                else f"an alarm name is {len(name)} characters long",
-                remedy="write the name of a CloudWatch alarm",
-                path=("alarm_names", index),
-                value=name,
+            deployment.wrong(
+                ("alarm_names", index),
+                Code.ALARMS,
+                "an alarm name is empty" if not name.strip() else f"an alarm name is {len(name)} characters long",
+                "write the name of a CloudWatch alarm",
                 allowed=f"{member.range} characters",
+                value=name,
             )
             for index, name in enumerate(names)
-            if not is_unresolved(name) and not (member.matches(name) and member.holds(len(name)))
+            if not is_unresolved(name) and not member.fits(name)
         ),
     ]
+
+
+def check_cloudformation(group: InstanceGroup) -> list[Problem]:
+    """Return what CloudFormation cannot say of `group`, by its attributes: `("auto_patch", "strategy")`."""
+    return list(_gaps(group))
+
+
+def _gaps(group: InstanceGroup) -> Iterator[Problem]:
+    if DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION in group.deep_health_checks:
+        yield _gap(
+            "deep_health_checks",
+            value=DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value,
+            remedy="leave it out here and start it with `aws sagemaker start-cluster-health-check`",
+        )
+    if group.image_release_version is not None:
+        yield _gap(
+            "image_release_version",
+            value=group.image_release_version,
+            remedy="leave it out here and set it with `aws sagemaker update-cluster-software`, or give an image_id",
+        )
+    if group.auto_patch is not None:
+        yield from _gaps_of_patch(group.auto_patch)
+
+
+def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
+    if patch.strategy is PatchingStrategy.DRAIN_FIRST:
+        yield _gap(
+            "auto_patch",
+            "strategy",
+            value=patch.strategy.value,
+            remedy="DrainFirst evicts pods and is for EKS; on Slurm use WhenIdle or WhenAllIdle",
+        )
+    remedy = "leave it out here and set it with `aws sagemaker update-cluster` after the deployment"
+    for field, value in (
+        ("next_patch_date", patch.next_patch_date),
+        ("idle_wait_window_seconds", patch.idle_wait_window_seconds),
+        ("drain_timeout_seconds", patch.drain_timeout_seconds),
+        ("on_drain_timeout", patch.on_drain_timeout),
+    ):
+        if value is not None:
+            yield _gap("auto_patch", field, value=value, remedy=remedy)
+
+
+def _gap(*path: PathPart, value: object, remedy: str) -> Problem:
+    return Problem(
+        code=Code.CLUSTER_NOT_IN_CLOUDFORMATION,
+        message=f"CloudFormation cannot set {path[-1]} to this on a Slurm cluster, although HyperPod's API may",
+        path=path,
+        value=value,
+        remedy=remedy,
+    )

@@ -1,10 +1,11 @@
-"""Every rule of HyperPod, for a whole cluster; Slurm's strategy and accounting; the legacy configuration.
+"""Every rule of HyperPod, for a whole cluster: its name, tags, roles, Slurm's strategy, accounting, what is legacy.
 
 Source: SageMaker developer guide, continuous provisioning with Slurm (prerequisites) and migration from the legacy
 to the API-driven configuration (2026).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from unicodedata import category
 
 from llm_fleet.catalog.hyperpod import cluster_limit
 from llm_fleet.rules.codes import Code
@@ -12,92 +13,206 @@ from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.hyperpod.group_place import (
     check_cluster_network,
     check_deep_health_checks,
+    check_mount_zones,
+    check_mounts,
     check_override,
     check_spot,
     check_training_plan,
     check_training_plan_place,
+    check_volume_keys,
 )
-from llm_fleet.rules.hyperpod.group_roles import (
-    check_cluster_name,
+from llm_fleet.rules.hyperpod.group_updates import check_updates
+from llm_fleet.rules.hyperpod.instance_group import (
     check_controller_count,
     check_counts,
     check_group_name,
-    check_group_names_unique,
-    check_group_number,
-    check_min_counts_continuous,
-    check_partition,
-    check_partition_name,
-    check_roles,
-    check_tags,
-)
-from llm_fleet.rules.hyperpod.group_storage import check_mount_zones, check_mounts, check_volume_keys
-from llm_fleet.rules.hyperpod.group_updates import check_updates
-from llm_fleet.rules.hyperpod.instance_group import (
     check_image,
     check_instance_types,
     check_lifecycle_hooks,
     check_lifecycle_or_script,
     check_lifecycle_source,
     check_network_interface,
+    check_partition,
+    check_partition_name,
     check_threads_per_core,
 )
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.regions import check_az_id, check_hyperpod_region
-from llm_fleet.rules.terms import NodeProvisioningMode, SlurmConfigStrategy
+from llm_fleet.rules.terms import NodeType, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import check_hyphenated_name, check_number, repeated
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.slurm_database import AccountingDatabase
 
 
-def check_strategy(cluster: PlacedCluster) -> list[Problem]:
+def check_cluster_name(name: str | None) -> list[Problem]:
+    """Check `ClusterName`: 1 to 63 letters, digits and inner hyphens."""
+    return check_hyphenated_name(
+        name, cluster_limit("ClusterName"), Code.CLUSTER_NAME, "cluster_name", what="cluster name"
+    )
+
+
+@rule
+def check_group_names_unique(cluster: PlacedCluster) -> Iterator[Problem]:
+    """Check that no two groups have one name. Two groups may well share a partition."""
+    for name, count in repeated(group.name for group in cluster.groups).items():
+        yield Problem(
+            code=Code.GROUP_NAME_TWICE,
+            message=f"{count} instance groups are called {name!r}",
+            remedy=f"give each a name of its own, e.g. {name + '-2'!r} to the second",
+            path=("groups", name, "name"),
+            value=name,
+        )
+
+
+@rule
+def check_tags(tags: Mapping[str, str]) -> Iterator[Problem]:
+    """Check the number of `tags`, their keys and their values."""
+    for key, value in tags.items():
+        yield from _check_tag_text(key, key, "Key", Code.TAG_KEY)
+        yield from _check_tag_text(value, key, "Value", Code.TAG_VALUE)
+        if key.casefold().startswith("aws:"):
+            yield Problem(
+                code=Code.TAG_KEY,
+                message=f"the tag key {key!r} begins with 'aws:', which only AWS itself may write",
+                remedy=f"write {key[len('aws:') :]!r}",
+                path=("tags", key),
+                value=key,
+            )
+    limit = cluster_limit("Tags")
+    if not limit.holds(len(tags)):
+        yield Problem(
+            code=Code.TAG_NUMBER,
+            message=f"{len(tags)} tags are {len(tags) - (limit.maximum or 0)} too many",
+            remedy="leave out the tags that no cost report or policy reads",
+            path=("tags",),
+            value=len(tags),
+            allowed=limit.range,
+        )
+
+
+def _check_tag_text(text: str, key: str, part: str, code: Code) -> Iterator[Problem]:
+    if is_unresolved(text):
+        return
+    limit = cluster_limit(f"Tags[].{part}")
+    wrong = sorted({character for character in text if not _in_tag(character)})
+    if limit.holds(len(text)) and not wrong:
+        return
+    fault = f"holds {', '.join(map(repr, wrong))}" if wrong else f"is {len(text)} characters long"
+    yield Problem(
+        code=code,
+        message=f"the {part.lower()} of the tag {key!r} {fault}",
+        remedy="use letters, digits, spaces and _ . : / = + - @" if wrong else "make it shorter or say something",
+        path=("tags", key),
+        value=text,
+        allowed=f"{limit.range} characters",
+    )
+
+
+def _in_tag(character: str) -> bool:
+    """Whether AWS's pattern `[\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]` has `character`; Python's `re` cannot say `\\p`."""
+    return category(character)[0] in "LZN" or character in "_.:/=+-@"
+
+
+def check_group_number(cluster: PlacedCluster) -> list[Problem]:
+    """Check that there are 1 to 100 groups."""
+    limit = cluster_limit("InstanceGroups")
+    return check_number(
+        len(cluster.groups),
+        limit,
+        Code.GROUP_NUMBER,
+        "groups",
+        what="the number of instance groups",
+        remedy="put instances that are alike into one group"
+        if cluster.groups
+        else "give the cluster a controller group",
+    )
+
+
+@rule
+def check_roles(cluster: PlacedCluster) -> Iterator[Problem]:
+    """Check that there is exactly one controller group, and one login group at most."""
+    # `check_group_number` reports a cluster without groups.
+    if cluster.groups and all(group.node_type is not NodeType.CONTROLLER for group in cluster.groups):
+        yield Problem(
+            code=Code.CONTROLLER_MISSING,
+            message="no group is the controller, so nothing would run slurmctld",
+            remedy="add one group with the role controller, e.g. one ml.m5.xlarge",
+            path=("groups",),
+            allowed="exactly one controller group",
+        )
+    yield from _several(cluster, NodeType.CONTROLLER, Code.CONTROLLER_TWICE)
+    yield from _several(cluster, NodeType.LOGIN, Code.LOGIN_TWICE)
+
+
+@rule
+def check_min_counts_continuous(cluster: PlacedCluster) -> Iterator[Problem]:
+    """Check that nobody asks for a minimum without Continuous provisioning, which brings all instances up or none."""
+    for group in cluster.groups:
+        if group.min_count is not None and not cluster.spec.continuous:
+            yield group.wrong(
+                "min_count",
+                Code.MIN_COUNT_NOT_CONTINUOUS,
+                "a minimum count works only with Continuous provisioning; without it all instances come up or none",
+                "set provisioning to Continuous, or drop the minimum",
+            ).under("groups", group.name)
+
+
+def _several(cluster: PlacedCluster, role: NodeType, code: Code) -> Iterator[Problem]:
+    names = [group.name for group in cluster.groups if group.node_type is role]
+    word = role.lower()
+    if len(names) > 1:
+        yield Problem(
+            code=code,
+            message=f"{len(names)} groups have the role {word}: {', '.join(map(repr, names))}",
+            remedy=f"keep {names[0]!r} as {word} and make the rest compute groups"
+            + ("" if role is NodeType.CONTROLLER else f", or raise the count of {names[0]!r}"),
+            path=("groups", names[1], "node_type"),
+            value=names,
+            allowed=f"exactly one {word} group" if role is NodeType.CONTROLLER else f"at most one {word} group",
+        )
+
+
+@rule
+def check_strategy(cluster: PlacedCluster) -> Iterator[Problem]:
     """Check that a strategy is given if and only if provisioning is not Continuous.
 
     With Continuous the API refuses any, since merging is implied; without it AWS's documents disagree on the default,
     so llm-fleet wants it said.
     """
-    strategies = ", ".join(SlurmConfigStrategy)
-    continuous = cluster.spec.node_provisioning_mode is NodeProvisioningMode.CONTINUOUS
-    if continuous and cluster.spec.slurm_config_strategy is not None:
-        return [
-            Problem(
-                code=Code.STRATEGY_WITH_CONTINUOUS,
-                message="Continuous provisioning always merges slurm.conf, and the API refuses a strategy beside it",
-                remedy="drop the strategy, or give up Continuous provisioning",
-                path=("slurm_config_strategy",),
-                value=str(cluster.spec.slurm_config_strategy),
-            )
-        ]
-    if not continuous and cluster.spec.slurm_config_strategy is None:
-        return [
-            Problem(
-                code=Code.STRATEGY_MISSING,
-                message="without Continuous provisioning HyperPod must be told how to treat edits of slurm.conf; "
-                "AWS's documents disagree on the default",
-                remedy="write Merge to keep edits made on the controller",
-                path=("slurm_config_strategy",),
-                allowed=strategies,
-            )
-        ]
-    return []
-
-
-def check_accounting_database(cluster: PlacedCluster) -> list[Problem]:
-    """Check that an accounting database stands beside Continuous provisioning, and its fields."""
-    database = cluster.accounting_database
-    if database is None:
-        return []
-    problems = [problem.under("accounting_database") for problem in check_accounting_fields(database)]
-    if cluster.spec.node_provisioning_mode is not NodeProvisioningMode.CONTINUOUS:
-        problems.append(
-            Problem(
-                code=Code.ACCOUNTING_NOT_CONTINUOUS,
-                message="an external accounting database works only with Continuous provisioning",
-                remedy="set provisioning to Continuous, or drop the database: the controller then has its own",
-                path=("accounting_database",),
-            )
+    spec = cluster.spec
+    if spec.continuous and spec.slurm_config_strategy is not None:
+        yield spec.wrong(
+            "slurm_config_strategy",
+            Code.STRATEGY_WITH_CONTINUOUS,
+            "Continuous provisioning always merges slurm.conf, and the API refuses a strategy beside it",
+            "drop the strategy, or give up Continuous provisioning",
         )
-    return problems
+    elif not spec.continuous and spec.slurm_config_strategy is None:
+        yield spec.wrong(
+            "slurm_config_strategy",
+            Code.STRATEGY_MISSING,
+            "without Continuous provisioning HyperPod must be told how to treat edits of slurm.conf; "
+            "AWS's documents disagree on the default",
+            "write Merge to keep edits made on the controller",
+            allowed=", ".join(SlurmConfigStrategy),
+        )
+
+
+@rule
+def check_accounting_database(cluster: PlacedCluster) -> Iterator[Problem]:
+    """Check that an accounting database stands beside Continuous provisioning, and its fields."""
+    if cluster.accounting_database is None:
+        return
+    yield from (each.under("accounting_database") for each in check_accounting_fields(cluster.accounting_database))
+    if not cluster.spec.continuous:
+        yield Problem(
+            code=Code.ACCOUNTING_NOT_CONTINUOUS,
+            message="an external accounting database works only with Continuous provisioning",
+            remedy="set provisioning to Continuous, or drop the database: the controller then has its own",
+            path=("accounting_database",),
+        )
 
 
 def check_accounting_fields(database: AccountingDatabase) -> list[Problem]:
@@ -110,20 +225,18 @@ def check_accounting_fields(database: AccountingDatabase) -> list[Problem]:
     ]
 
 
-def _check_text(attribute: str, field: str, value: str | None, remedy: str) -> list[Problem]:
+def _check_text(attribute: str, field: str, value: str | None, remedy: str) -> Iterator[Problem]:
     limit = cluster_limit(f"Orchestrator.Slurm.AccountingDatabase.{field}")
-    if value is None or is_unresolved(value) or (limit.holds(len(value)) and limit.matches(value)):
-        return []
-    return [
-        Problem(
-            code=Code.ACCOUNTING_DATABASE,
-            message=f"the {attribute.replace('_', ' ')} of the accounting database has not the form that HyperPod asks",
-            remedy=remedy,
-            path=(attribute,),
-            value=value,
-            allowed=f"{limit.range} characters",
-        )
-    ]
+    if value is None or is_unresolved(value) or limit.fits(value):
+        return
+    yield Problem(
+        code=Code.ACCOUNTING_DATABASE,
+        message=f"the {attribute.replace('_', ' ')} of the accounting database has not the form that HyperPod asks",
+        remedy=remedy,
+        path=(attribute,),
+        value=value,
+        allowed=f"{limit.range} characters",
+    )
 
 
 def check_legacy(cluster: PlacedCluster) -> Iterator[Problem]:
@@ -197,7 +310,7 @@ def check_cluster(cluster: PlacedCluster) -> list[Problem]:
     """
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),
-        *_check_zone(cluster.region, cluster.spec.availability_zone_id),
+        *check_az_id(cluster.region, cluster.spec.availability_zone_id),
         *(
             problem.under("groups", group.name)
             for group in cluster.groups
@@ -205,11 +318,7 @@ def check_cluster(cluster: PlacedCluster) -> list[Problem]:
                 *check_group(group),
                 *check_training_plan_place(cluster, group),
                 *check_volume_keys(group, continuous=cluster.spec.continuous),
-                *_check_zone(cluster.region, group.availability_zone_id),
+                *check_az_id(cluster.region, group.availability_zone_id),
             )
         ),
     ]
-
-
-def _check_zone(region: str | None, zone: str | None) -> list[Problem]:
-    return [] if zone is None else check_az_id(region, zone)

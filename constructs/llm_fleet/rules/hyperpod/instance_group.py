@@ -1,88 +1,133 @@
-"""An instance group of HyperPod by itself: instance types, image, EFA interfaces, scripts, what CloudFormation can set.
+"""An instance group of HyperPod by itself: name, partition, counts, instance types, image, EFA interfaces, scripts."""
 
-Sources: the resource schema that cfn-lint 1.58 ships, against botocore 1.44's model; a test compares the two. Left
-out in silence, such a setting would look as if it were in force.
-"""
-
-from collections import Counter
 from collections.abc import Iterator
 
-from llm_fleet.catalog.hyperpod import facts_of, group_limit
+from llm_fleet.catalog.hyperpod import facts_of, group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
-from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy
+from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.values import check_number
-from llm_fleet.spec.instance_group import AutoPatch, InstanceGroup
+from llm_fleet.rules.values import check_hyphenated_name, check_number, mend_hyphenated_name, repeated
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def check_instance_types(group: InstanceGroup) -> list[Problem]:
-    """Check that the group has one type, or 1 to 20 flexible ones, and that each exists."""
-    if (group.instance_type is None) == (not group.instance_types):
-        return [_choice(group)]
-    if group.instance_type is not None:
-        return [problem.under("instance_type") for problem in check_instance_type(group.instance_type)]
-    if is_unresolved(group.instance_types):
+def check_group_name(group: InstanceGroup) -> list[Problem]:
+    """Check `InstanceGroupName`, of the same form."""
+    limit = group_limit("InstanceGroupName")
+    return check_hyphenated_name(group.name, limit, Code.GROUP_NAME, "name", what="instance group name")
+
+
+def check_partition_name(group: InstanceGroup) -> list[Problem]:
+    """Check the name of the group's partition: HyperPod's form, and not a word that slurm.conf or HyperPod uses."""
+    name = group.partition
+    if not name and group.node_type is NodeType.COMPUTE:  # `check_partition` tells that there is none.
         return []
-    return [
-        *(
-            problem.under("instance_types", index)
-            for index, name in enumerate(group.instance_types)
-            for problem in check_instance_type(name)
-        ),
-        *_check_number_of_types(group),
-        *_check_repeated_types(group),
-        *_check_mixed_types(group),
-    ]
-
-
-def check_threads_per_core(group: InstanceGroup) -> list[Problem]:
-    """Check that nobody asks for two threads a core of a processor that has one.
-
-    The API takes 1 for every type, and 2 only "for instance types that support multithreading" (API reference).
-    """
-    threads = group.threads_per_core
-    problems = check_number(
-        threads, group_limit("ThreadsPerCore"), Code.THREADS_PER_CORE, "threads_per_core", what="threads per core"
-    )
-    if problems or threads is None or is_unresolved(threads):
+    limit = group_limit("SlurmConfig.PartitionNames[]")
+    problems = check_hyphenated_name(name, limit, Code.PARTITION_NAME, "partition", what="partition name")
+    reserved = hyperpod_facts().reserved_partitions
+    if problems or name is None or is_unresolved(name) or name.casefold() not in reserved:
         return problems
-    single = [
-        name
-        for name in group.types
-        if not is_unresolved(name) and (facts := facts_of(name)) and (facts.threads_per_core or threads) < threads
-    ]
-    return [
-        Problem(
-            code=Code.THREADS_PER_CORE,
-            message=f"{name} has one thread a core and cannot run {threads}",
-            remedy="leave the threads per core out, or write 1",
-            path=("threads_per_core",),
-            value=threads,
+    taken = f"the partition name is taken: {reserved[name.casefold()]}"
+    remedy = f"name the partition after what it is for, e.g. {group.name!r}"
+    return [group.wrong("partition", Code.PARTITION_NAME, taken, remedy)]
+
+
+@rule
+def check_controller_count(group: InstanceGroup) -> Iterator[Problem]:
+    """Check that the controller group has one instance.
+
+    Several head nodes need the legacy configuration by provisioning_parameters.json, which llm-fleet does not write,
+    and never go with Continuous provisioning (developer guide).
+    """
+    if group.node_type is not NodeType.CONTROLLER or is_unresolved(group.count) or group.count == 1:
+        return
+    if not check_counts(group):  # No number of instances for any group is reported already.
+        yield group.wrong(
+            "count",
+            Code.CONTROLLER_COUNT,
+            f"the controller group has {group.count} instances; one instance runs slurmctld",
+            "write 1; several head nodes do not go with the way in which HyperPod configures Slurm here",
+            allowed="1",
         )
-        for name in single
+
+
+@rule
+def check_partition(group: InstanceGroup) -> Iterator[Problem]:
+    """Check that compute groups have a partition, and only they."""
+    if group.node_type is NodeType.COMPUTE and not group.partition:
+        limit = group_limit("SlurmConfig.PartitionNames[]")
+        yield group.wrong(
+            "partition",
+            Code.PARTITION_MISSING,
+            "a compute group needs a partition, else no job can be sent to it",
+            f"write a partition, e.g. {mend_hyphenated_name(group.name, limit) or 'workers'!r}",
+        )
+    elif group.node_type is not NodeType.COMPUTE and group.partition is not None:
+        yield group.wrong(
+            "partition",
+            Code.PARTITION_MISPLACED,
+            f"a {group.node_type.lower()} group cannot have a partition: only compute groups have one",
+            "drop the partition here; write it on a compute group",
+            allowed="a partition on compute groups only",
+        )
+
+
+def check_counts(group: InstanceGroup) -> list[Problem]:
+    """Check the number of instances and the minimum."""
+    count, least = group.count, group.min_count
+    problems = [
+        *check_number(count, group_limit("InstanceCount"), Code.INSTANCE_COUNT, "count", what="the count"),
+        *check_number(least, group_limit("MinInstanceCount"), Code.MIN_COUNT, "min_count", what="the minimum count"),
+    ]
+    if problems or least is None or is_unresolved((count, least)) or least <= count:
+        return problems
+    return [
+        group.wrong(
+            "min_count",
+            Code.MIN_COUNT_ABOVE_COUNT,
+            f"the minimum of {least} is above the count of {count}, so it can never be met",
+            f"write {count} or less, or raise the count to {least}",
+            allowed=f"0 to {count}",
+        )
     ]
 
 
-def _choice(group: InstanceGroup) -> Problem:
-    both = bool(group.instance_types)
-    return Problem(
-        code=Code.INSTANCE_TYPE_CHOICE,
-        message="the group has one instance type and flexible ones" if both else "the group has no instance type",
-        remedy=(
-            "keep the one type, or the list of flexible types by priority, and drop the other"
-            if both
-            else "write its instance type, e.g. 'ml.trn1.32xlarge'"
-        ),
-        path=("instance_types",) if both else ("instance_type",),
-        value=[group.instance_type, *group.instance_types] if both else None,
-    )
+@rule
+def check_instance_types(group: InstanceGroup) -> Iterator[Problem]:
+    """Check that the group has one type, or 1 to 20 flexible ones, and that each exists."""
+    one, several = group.instance_type, group.instance_types
+    if one is None and not several:
+        yield group.wrong(
+            "instance_type",
+            Code.INSTANCE_TYPE_CHOICE,
+            "the group has no instance type",
+            "write its instance type, e.g. 'ml.trn1.32xlarge'",
+        )
+    elif one is not None and several:
+        yield group.wrong(
+            "instance_types",
+            Code.INSTANCE_TYPE_CHOICE,
+            "the group has one instance type and flexible ones",
+            "keep the one type, or the list of flexible types by priority, and drop the other",
+            value=[one, *several],
+        )
+    elif one is not None:
+        yield from (problem.under("instance_type") for problem in check_instance_type(one))
+    elif not is_unresolved(several):
+        for index, name in enumerate(several):
+            yield from (problem.under("instance_types", index) for problem in check_instance_type(name))
+        yield from _check_flexible_types(group)
 
 
-def _check_number_of_types(group: InstanceGroup) -> list[Problem]:
+def _check_flexible_types(group: InstanceGroup) -> Iterator[Problem]:
+    """Check their number, that each is there once, and that they are alike.
+
+    One image serves the whole group, so its types share an architecture (`ImageId` is the group's). That a job finds
+    one kind of accelerator is our own rule.
+    """
     limit = group_limit("InstanceRequirements.InstanceTypes")
-    return check_number(
+    yield from check_number(
         len(group.instance_types),
         limit,
         Code.INSTANCE_TYPES_NUMBER,
@@ -90,188 +135,170 @@ def _check_number_of_types(group: InstanceGroup) -> list[Problem]:
         what="the number of flexible instance types",
         remedy=f"keep the {limit.maximum} that you want most: HyperPod tries them in order",
     )
-
-
-def _check_repeated_types(group: InstanceGroup) -> list[Problem]:
-    return [
-        Problem(
-            code=Code.INSTANCE_TYPES_TWICE,
-            message=f"{name} stands {count} times among the flexible instance types",
-            remedy="name it once, where its priority is",
-            path=("instance_types",),
+    for name, count in repeated(group.instance_types).items():
+        yield group.wrong(
+            "instance_types",
+            Code.INSTANCE_TYPES_TWICE,
+            f"{name} stands {count} times among the flexible instance types",
+            "name it once, where its priority is",
             value=name,
         )
-        for name, count in Counter(group.instance_types).items()
-        if count > 1
-    ]
-
-
-def _check_mixed_types(group: InstanceGroup) -> list[Problem]:
-    """One image serves the whole group, so its types share an architecture; and a job finds one kind of accelerator.
-
-    The first follows from `ImageId` being the group's; the second is our own rule.
-    """
     known = {name: facts for name in group.instance_types if (facts := facts_of(name))}
     kinds = {
         "architecture": {name: facts.architecture for name, facts in known.items()},
         "accelerator": {name: facts.accelerator or "none" for name, facts in known.items()},
     }
-    return [
-        Problem(
-            code=Code.INSTANCE_TYPES_MIXED,
-            message=f"the flexible instance types differ in {kind}: "
-            + ", ".join(f"{name} has {value}" for name, value in by_name.items()),
-            remedy="make a group for each: all groups may share one partition",
-            path=("instance_types",),
-            value=list(group.instance_types),
-            allowed=f"one {kind} in a group",
-        )
-        for kind, by_name in kinds.items()
-        if len(set(by_name.values())) > 1
-    ]
+    for kind, by_name in kinds.items():
+        if len(set(by_name.values())) > 1:
+            differing = ", ".join(f"{name} has {value}" for name, value in by_name.items())
+            yield group.wrong(
+                "instance_types",
+                Code.INSTANCE_TYPES_MIXED,
+                f"the flexible instance types differ in {kind}: {differing}",
+                "make a group for each: all groups may share one partition",
+                allowed=f"one {kind} in a group",
+            )
+
+
+@rule
+def check_threads_per_core(group: InstanceGroup) -> Iterator[Problem]:
+    """Check that nobody asks for two threads a core of a processor that has one.
+
+    The API takes 1 for every type, and 2 only "for instance types that support multithreading" (API reference).
+    """
+    threads, limit = group.threads_per_core, group_limit("ThreadsPerCore")
+    problems = check_number(threads, limit, Code.THREADS_PER_CORE, "threads_per_core", what="threads per core")
+    yield from problems
+    if problems or threads is None or is_unresolved(threads):
+        return
+    for name in group.types:
+        facts = None if is_unresolved(name) else facts_of(name)
+        if facts is not None and (facts.threads_per_core or threads) < threads:
+            yield group.wrong(
+                "threads_per_core",
+                Code.THREADS_PER_CORE,
+                f"{name} has one thread a core and cannot run {threads}",
+                "leave the threads per core out, or write 1",
+            )
 
 
 DEFAULT_IMAGE = "default"
 
 
-def check_image(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_image(group: InstanceGroup) -> Iterator[Problem]:
     """Check the image's id, the release of HyperPod's own image, and that only one of them is chosen."""
-    problems = [*_check_image_id(group.image_id), *_check_release(group.image_release_version)]
-    if group.image_id in (None, DEFAULT_IMAGE) or group.image_release_version is None:
-        return problems
-    return [
-        *problems,
-        Problem(
-            code=Code.IMAGE_RELEASE,
-            message="a release is one of HyperPod's own image, and the group has another image",
-            remedy="drop the release, or the image",
-            path=("image_release_version",),
-            value=group.image_release_version,
-        ),
-    ]
+    yield from _check_image_id(group.image_id)
+    yield from _check_release(group.image_release_version)
+    if group.image_id not in (None, DEFAULT_IMAGE) and group.image_release_version is not None:
+        yield group.wrong(
+            "image_release_version",
+            Code.IMAGE_RELEASE,
+            "a release is one of HyperPod's own image, and the group has another image",
+            "drop the release, or the image",
+        )
 
 
-def _check_image_id(image_id: str | None) -> list[Problem]:
+def _check_image_id(image_id: str | None) -> Iterator[Problem]:
     limit = group_limit("ImageId")
-    if image_id is None or is_unresolved(image_id) or (limit.matches(image_id) and limit.holds(len(image_id))):
-        return []
-    return [
-        Problem(
-            code=Code.IMAGE_ID,
-            message="a custom image is named by its AMI id, and this is none",
-            remedy="write 'ami-' and 8 or 17 hexadecimal digits, of an image built on HyperPod's; "
-            f"{DEFAULT_IMAGE!r} or nothing for HyperPod's own",
-            path=("image_id",),
-            value=image_id,
-            allowed=f"ami-<hexadecimal digits>, or {DEFAULT_IMAGE}",
-        )
-    ]
+    if image_id is None or is_unresolved(image_id) or limit.fits(image_id):
+        return
+    yield Problem(
+        code=Code.IMAGE_ID,
+        message="a custom image is named by its AMI id, and this is none",
+        remedy="write 'ami-' and 8 or 17 hexadecimal digits, of an image built on HyperPod's; "
+        f"{DEFAULT_IMAGE!r} or nothing for HyperPod's own",
+        path=("image_id",),
+        value=image_id,
+        allowed=f"ami-<hexadecimal digits>, or {DEFAULT_IMAGE}",
+    )
 
 
-def _check_release(version: str | None) -> list[Problem]:
+def _check_release(version: str | None) -> Iterator[Problem]:
     limit = group_limit("ImageReleaseVersion")
-    if version is None or is_unresolved(version) or (limit.matches(version) and limit.holds(len(version))):
-        return []
-    return [
-        Problem(
-            code=Code.IMAGE_RELEASE,
-            message="a release of HyperPod's image is three numbers with dots between",
-            remedy="write it as in '1.2.3', or drop it for the newest",
-            path=("image_release_version",),
-            value=version,
-            allowed="<major>.<minor>.<patch>",
-        )
-    ]
+    if version is None or is_unresolved(version) or limit.fits(version):
+        return
+    yield Problem(
+        code=Code.IMAGE_RELEASE,
+        message="a release of HyperPod's image is three numbers with dots between",
+        remedy="write it as in '1.2.3', or drop it for the newest",
+        path=("image_release_version",),
+        value=version,
+        allowed="<major>.<minor>.<patch>",
+    )
 
 
-def check_network_interface(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_network_interface(group: InstanceGroup) -> Iterator[Problem]:
     """Check that each instance type has EFA where a kind of EFA interface is asked for."""
-    if group.network_interface is None:
-        return []
-    return [
-        Problem(
-            code=Code.CLUSTER_INTERFACE,
-            message=f"{name} has no EFA interface",
-            remedy="leave network_interface out, or take an instance type with EFA",
-            path=("network_interface",),
-            value=group.network_interface.value,
-        )
-        for name in group.types
-        if (facts := facts_of(name)) is not None and facts.efa_interfaces == 0
-    ]
+    if group.network_interface is not None:
+        for name in group.types:
+            if (facts := facts_of(name)) is not None and facts.efa_interfaces == 0:
+                yield group.wrong(
+                    "network_interface",
+                    Code.CLUSTER_INTERFACE,
+                    f"{name} has no EFA interface",
+                    "leave network_interface out, or take an instance type with EFA",
+                )
 
 
-def check_lifecycle_hooks(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_lifecycle_hooks(group: InstanceGroup) -> Iterator[Problem]:
     """Check that the group has one hook at most, and that its script can be a file beside the others."""
-    problems = [
-        *_check_script("on_create", "OnCreate", group.on_create),
-        *_check_script("on_init_complete", "OnInitComplete", group.on_init_complete),
-    ]
+    yield from _check_script("on_create", "OnCreate", group.on_create)
+    yield from _check_script("on_init_complete", "OnInitComplete", group.on_init_complete)
     if group.on_create is not None and group.on_init_complete is not None:
-        problems.append(
-            Problem(
-                code=Code.LIFECYCLE_BOTH_HOOKS,
-                message="OnCreate and OnInitComplete exclude each other: the first replaces the AMI's configuration, "
-                "the second runs after it",
-                remedy="keep OnInitComplete and let the AMI set up Slurm, or OnCreate and let the script set it up",
-                path=("on_create",),
-                value=[group.on_create, group.on_init_complete],
-                allowed="one hook in a group",
-            )
+        yield group.wrong(
+            "on_create",
+            Code.LIFECYCLE_BOTH_HOOKS,
+            "OnCreate and OnInitComplete exclude each other: the first replaces the AMI's configuration, "
+            "the second runs after it",
+            "keep OnInitComplete and let the AMI set up Slurm, or OnCreate and let the script set it up",
+            allowed="one hook in a group",
+            value=[group.on_create, group.on_init_complete],
         )
-    return problems
 
 
-def check_lifecycle_or_script(group: InstanceGroup) -> list[Problem]:
+@rule
+def check_lifecycle_or_script(group: InstanceGroup) -> Iterator[Problem]:
     """Check that a group with a script of its own leaves out when it runs the bundle's."""
-    if group.lifecycle is None or group.script is None:
-        return []
-    return [
-        Problem(
-            code=Code.CONTRADICTION,
-            message="the group names a script of its own, so `lifecycle` has nothing left to say",
-            remedy="remove `lifecycle`, or the script",
-            path=("lifecycle",),
-            value=group.lifecycle.value,
+    if group.lifecycle is not None and group.script is not None:
+        yield group.wrong(
+            "lifecycle",
+            Code.CONTRADICTION,
+            "the group names a script of its own, so `lifecycle` has nothing left to say",
+            "remove `lifecycle`, or the script",
         )
-    ]
 
 
-def check_lifecycle_source(source_s3_uri: str | None, *, has_script: bool) -> list[Problem]:
+@rule
+def check_lifecycle_source(source_s3_uri: str | None, *, has_script: bool) -> Iterator[Problem]:
     """Check `SourceS3Uri`, and that it is there when a group of the request has a script."""
+    limit, path = group_limit("LifeCycleConfig.SourceS3Uri"), ("lifecycle_source_s3_uri",)
     if source_s3_uri is None:
-        return [_no_source()] if has_script else []
-    limit = group_limit("LifeCycleConfig.SourceS3Uri")
-    if is_unresolved(source_s3_uri):
-        return []
-    if limit.matches(source_s3_uri) and limit.holds(len(source_s3_uri)):
-        return []
-    return [
-        Problem(
+        if has_script:
+            yield Problem(
+                code=Code.LIFECYCLE_SOURCE,
+                message="a group runs a lifecycle script, and nothing says where it lies",
+                remedy="write s3://<bucket>/<prefix>/, or drop the script and let the AMI configure the nodes",
+                path=path,
+            )
+    elif not is_unresolved(source_s3_uri) and not limit.fits(source_s3_uri):
+        yield Problem(
             code=Code.LIFECYCLE_SOURCE,
             message="the place of the lifecycle scripts is no S3 URI"
             if limit.holds(len(source_s3_uri))
             else f"the place of the lifecycle scripts is {len(source_s3_uri)} characters long",
             remedy="write s3://<bucket>/<prefix>/",
-            path=("lifecycle_source_s3_uri",),
+            path=path,
             value=source_s3_uri,
             allowed=f"s3://… or https://…, {limit.range} characters",
         )
-    ]
 
 
-def _no_source() -> Problem:
-    return Problem(
-        code=Code.LIFECYCLE_SOURCE,
-        message="a group runs a lifecycle script, and nothing says where it lies",
-        remedy="write s3://<bucket>/<prefix>/, or drop the script and let the AMI configure the nodes",
-        path=("lifecycle_source_s3_uri",),
-    )
-
-
-def _check_script(attribute: str, hook: str, name: str | None) -> list[Problem]:
+def _check_script(attribute: str, hook: str, name: str | None) -> Iterator[Problem]:
     if name is None or is_unresolved(name):
-        return []
+        return
     limit = group_limit(f"LifeCycleConfig.{hook}")
     fault = (
         "is empty"
@@ -282,10 +309,8 @@ def _check_script(attribute: str, hook: str, name: str | None) -> list[Problem]:
         if "://" in name or name.startswith("/")
         else None
     )
-    if fault is None:
-        return []
-    return [
-        Problem(
+    if fault is not None:
+        yield Problem(
             code=Code.LIFECYCLE_SCRIPT,
             message=f"the name of the {hook} script {fault}",
             remedy=f"write the file's name within the bundle, e.g. '{attribute}.sh'",
@@ -293,55 +318,3 @@ def _check_script(attribute: str, hook: str, name: str | None) -> list[Problem]:
             value=name,
             allowed=f"{limit.range} characters",
         )
-    ]
-
-
-def check_cloudformation(group: InstanceGroup) -> list[Problem]:
-    """Return what CloudFormation cannot say of `group`, by its attributes: `("auto_patch", "strategy")`."""
-    return list(_gaps(group))
-
-
-def _gaps(group: InstanceGroup) -> Iterator[Problem]:
-    if DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION in group.deep_health_checks:
-        yield _gap(
-            "deep_health_checks",
-            value=DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value,
-            remedy="leave it out here and start it with `aws sagemaker start-cluster-health-check`",
-        )
-    if group.image_release_version is not None:
-        yield _gap(
-            "image_release_version",
-            value=group.image_release_version,
-            remedy="leave it out here and set it with `aws sagemaker update-cluster-software`, or give an image_id",
-        )
-    if group.auto_patch is not None:
-        yield from _gaps_of_patch(group.auto_patch)
-
-
-def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
-    if patch.strategy is PatchingStrategy.DRAIN_FIRST:
-        yield _gap(
-            "auto_patch",
-            "strategy",
-            value=patch.strategy.value,
-            remedy="DrainFirst evicts pods and is for EKS; on Slurm use WhenIdle or WhenAllIdle",
-        )
-    remedy = "leave it out here and set it with `aws sagemaker update-cluster` after the deployment"
-    for field, value in (
-        ("next_patch_date", patch.next_patch_date),
-        ("idle_wait_window_seconds", patch.idle_wait_window_seconds),
-        ("drain_timeout_seconds", patch.drain_timeout_seconds),
-        ("on_drain_timeout", patch.on_drain_timeout),
-    ):
-        if value is not None:
-            yield _gap("auto_patch", field, value=value, remedy=remedy)
-
-
-def _gap(*path: PathPart, value: object, remedy: str) -> Problem:
-    return Problem(
-        code=Code.CLUSTER_NOT_IN_CLOUDFORMATION,
-        message=f"CloudFormation cannot set {path[-1]} to this on a Slurm cluster, although HyperPod's API may",
-        path=path,
-        value=value,
-        remedy=remedy,
-    )

@@ -10,12 +10,10 @@ the name, such a change is another cluster, made beside the old one, which goes 
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
-from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.schema_sections import section
@@ -30,8 +28,10 @@ from llm_fleet.rules.parallelcluster.update_changes import (
 )
 from llm_fleet.rules.parallelcluster.update_fleet_policies import HOME_DIRS
 from llm_fleet.rules.parallelcluster.update_policies import fixed_attributes
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import repeated
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import Queue
 
@@ -113,11 +113,12 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
         _collect(key.children, value, f"{path}/", parts)
 
 
-def check_cluster_name(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_cluster_name(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check the name, which must leave room for the hash behind it; shorter with accounting (ClusterNameValidator)."""
     name = cluster.cluster_name
     if is_unresolved(name):
-        return []
+        return
     limits = parallelcluster_limits()
     accounting = keeps_records(cluster.accounting)
     longest = (limits.cluster_name_accounting if accounting else limits.cluster_name.maximum) or 0
@@ -128,26 +129,24 @@ def check_cluster_name(cluster: PlacedParallelCluster) -> list[Problem]:
     if len(name) > longest:
         faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
     if not faults:
-        return []
+        return
     mended = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
     why = "; Slurm's tables in the database begin with it" if accounting else ""
-    return [
-        Problem(
-            code=Code.PC_CLUSTER_NAME,
-            message=f"the cluster name {' and '.join(faults)}",
-            remedy=f"write {mended!r}" if mended else "give the cluster a name that begins with a letter",
-            path=("cluster_name",),
-            value=name,
-            allowed=f"1 to {longest} letters, digits and hyphens, a letter first; "
-            f"{HASH_SUFFIX_LENGTH} more are taken by the hash that tells a new cluster from the old{why}",
-        )
-    ]
+    yield cluster.wrong(
+        "cluster_name",
+        Code.PC_CLUSTER_NAME,
+        f"the cluster name {' and '.join(faults)}",
+        f"write {mended!r}" if mended else "give the cluster a name that begins with a letter",
+        allowed=f"1 to {longest} letters, digits and hyphens, a letter first; "
+        f"{HASH_SUFFIX_LENGTH} more are taken by the hash that tells a new cluster from the old{why}",
+    )
 
 
-def check_part_name(name: str, *, what: str) -> list[Problem]:
+@rule
+def check_part_name(name: str, *, what: str) -> Iterator[Problem]:
     """Check the name of a queue, compute resource or login pool: it becomes part of host names (NameValidator)."""
     if is_unresolved(name):
-        return []
+        return
     limits = parallelcluster_limits()
     limit = limits.part_name
     faults: list[str] = []
@@ -158,19 +157,17 @@ def check_part_name(name: str, *, what: str) -> list[Problem]:
     if name in limits.reserved_names:
         faults.append("is taken: Slurm reads it as the default of all others")
     if not faults:
-        return []
+        return
     mended = mend_part_name(name)
-    return [
-        Problem(
-            code=Code.PC_NAME,
-            message=f"the {what} name {' and '.join(faults)}",
-            remedy=f"write {mended!r}" if mended else f"give the {what} a name that begins with a letter",
-            path=("name",),
-            value=name,
-            allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, a letter first; "
-            f"not {', '.join(map(repr, limits.reserved_names))}",
-        )
-    ]
+    yield Problem(
+        code=Code.PC_NAME,
+        message=f"the {what} name {' and '.join(faults)}",
+        remedy=f"write {mended!r}" if mended else f"give the {what} a name that begins with a letter",
+        path=("name",),
+        value=name,
+        allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, a letter first; "
+        f"not {', '.join(map(repr, limits.reserved_names))}",
+    )
 
 
 def mend_part_name(name: str) -> str:
@@ -197,7 +194,6 @@ def check_resource_names_unique(queue: Queue) -> list[Problem]:
 
 
 def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
-    counts = Counter(name for name in names if not is_unresolved(name))
     return [
         Problem(
             code=Code.PC_NAME_TWICE,
@@ -206,8 +202,7 @@ def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
             path=(*path, name, "name"),
             value=name,
         )
-        for name, count in counts.items()
-        if count > 1
+        for name, count in repeated(names).items()
     ]
 
 
@@ -217,42 +212,36 @@ _LONGEST = 63
 and our nodes refuse to start (LFN42)."""
 
 
-def check_host_names(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_host_names(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that `<queue>-st-<compute resource>-<number>.<cluster>-<hash>.pcluster` fits into a host name.
 
     Stricter: ParallelCluster bounds each name, not their sum. With `Dns` of one's own (in the overrides of Slurm) the
     names are others, and nothing is known of them.
     """
     if section(cluster.slurm.overrides, "Dns") or is_unresolved(cluster.cluster_name) or check_cluster_name(cluster):
-        return []
+        return
     domain = len(cluster.cluster_name) + HASH_SUFFIX_LENGTH + len(_DOMAIN) + len(".")
-    problems: list[Problem] = []
     for queue in cluster.queues:
         for resource in queue.compute_resources:
             if is_unresolved((queue.name, resource.name, resource.max_count)) or _is_refused(queue.name, resource.name):
                 continue
-            length = len(f"{queue.name}-st-{resource.name}-{resource.max_count}") + domain
-            if length > _LONGEST:
-                problems.append(_too_long(queue.name, resource.name, length))
-    return problems
+            too_many = len(f"{queue.name}-st-{resource.name}-{resource.max_count}") + domain - _LONGEST
+            if too_many > 0:
+                yield resource.wrong(
+                    "name",
+                    Code.PC_HOST_NAME,
+                    f"nodes are called '{queue.name}-st-{resource.name}-1.<cluster>-<hash>{_DOMAIN}', {too_many} "
+                    "characters more than a host name has",
+                    f"shorten the names of the cluster, the queue or the compute resource by {too_many} characters",
+                    allowed=f"up to {_LONGEST} characters in all, with {HASH_SUFFIX_LENGTH} of the hash and "
+                    f"{len(_DOMAIN)} of the domain",
+                ).under("queues", queue.name, "compute_resources", resource.name)
 
 
 def _is_refused(*names: str) -> bool:
     """Whether a name is too long by itself, which has its own problem."""
     return any(len(name) > (parallelcluster_limits().part_name.maximum or 0) for name in names)
-
-
-def _too_long(queue: str, resource: str, length: int) -> Problem:
-    return Problem(
-        code=Code.PC_HOST_NAME,
-        message=f"nodes are called '{queue}-st-{resource}-1.<cluster>-<hash>{_DOMAIN}', {length - _LONGEST} characters "
-        "more than a host name has",
-        remedy=f"shorten the names of the cluster, the queue or the compute resource by {length - _LONGEST} characters",
-        path=("queues", queue, "compute_resources", resource, "name"),
-        value=resource,
-        allowed=f"up to {_LONGEST} characters in all, with {HASH_SUFFIX_LENGTH} of the hash and {len(_DOMAIN)} of the "
-        "domain",
-    )
 
 
 _FORM = re.compile(r"(?P<path>(/[a-zA-Z0-9_.,+@=-]+)+/)?(?P<name>[a-zA-Z0-9_.,+@=-]+)?")
@@ -265,18 +254,17 @@ def check_iam_prefix(prefix: str | None, *path: PathPart) -> list[Problem]:
     return check_prefix_form(prefix, *path) or check_prefix_path(prefix, *path)
 
 
-def check_prefix_form(prefix: str | None, *path: PathPart) -> list[Problem]:
+@rule
+def check_prefix_form(prefix: str | None, *path: PathPart) -> Iterator[Problem]:
     """Check the form and the length (IamResourcePrefixValidator)."""
     if prefix is None or is_unresolved(prefix):
-        return []
+        return
     limits, match = parallelcluster_limits(), _FORM.fullmatch(prefix)
     too_long = match is not None and (
         len(match["name"] or "") > limits.iam_prefix or len(match["path"] or "") > limits.iam_path
     )
-    if match is not None and prefix and not too_long:
-        return []
-    return [
-        Problem(
+    if match is None or not prefix or too_long:
+        yield Problem(
             code=Code.PC_RESOURCE_PREFIX,
             message="the prefix is too long" if too_long else "this is no path or beginning of a name of IAM's",
             remedy="write e.g. '/parallelcluster/research/' or 'research-'",
@@ -284,15 +272,13 @@ def check_prefix_form(prefix: str | None, *path: PathPart) -> list[Problem]:
             value=prefix,
             allowed=f"a path of up to {limits.iam_path} characters, and a beginning of up to {limits.iam_prefix}",
         )
-    ]
 
 
-def check_prefix_path(prefix: str | None, *path: PathPart) -> list[Problem]:
+@rule
+def check_prefix_path(prefix: str | None, *path: PathPart) -> Iterator[Problem]:
     """Check that the provider may make roles there."""
-    if prefix is None or is_unresolved(prefix) or "/" not in prefix or prefix.startswith(_PATH):
-        return []
-    return [
-        Problem(
+    if prefix is not None and not is_unresolved(prefix) and "/" in prefix and not prefix.startswith(_PATH):
+        yield Problem(
             code=Code.PC_IAM_PREFIX,
             message="ParallelCluster's provider makes roles on the path /parallelcluster/ only",
             path=path,
@@ -300,60 +286,50 @@ def check_prefix_path(prefix: str | None, *path: PathPart) -> list[Problem]:
             allowed="a name without a slash, or a path below /parallelcluster/",
             remedy=f"write {_PATH}{prefix.strip('/')}/",
         )
-    ]
 
 
 _OF_THE_PROVIDER = 1
 """`parallelcluster:custom_resource`, which AWS's CloudFormation provider adds to the cluster's."""
 
 
-def check_tags(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_tags(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check keys and values of all tags, and how many come together on a node (ComputeResourceTagsValidator).
 
     Stricter by one: the tag of AWS's provider is counted, which it adds before the cluster is checked.
     """
-    problems = _check_texts(cluster.tags, "tags")
-    if not cluster.queues or not any(queue.compute_resources for queue in cluster.queues):
-        return [*problems, *_check_number(set(cluster.tags), "tags")]
+    yield from _check_texts_of_tags(cluster.tags, "tags")
+    if not any(queue.compute_resources for queue in cluster.queues):
+        yield from _check_number_of_tags(set(cluster.tags), "tags")
+        return
     for queue in cluster.queues:
-        problems += _check_texts(queue.tags, "queues", queue.name, "tags")
+        yield from _check_texts_of_tags(queue.tags, "queues", queue.name, "tags")
         for resource in queue.compute_resources:
             here = ("queues", queue.name, "compute_resources", resource.name, "tags")
-            problems += _check_texts(resource.tags, *here)
-            problems += _check_number({*cluster.tags, *queue.tags, *resource.tags}, *here)
-    return problems
+            yield from _check_texts_of_tags(resource.tags, *here)
+            yield from _check_number_of_tags({*cluster.tags, *queue.tags, *resource.tags}, *here)
 
 
-def _check_texts(tags: Mapping[str, str], *path: PathPart) -> list[Problem]:
-    return [problem for key, value in tags.items() for problem in _check_tag(key, value, *path, key)]
-
-
-def _check_tag(key: str, value: str, *path: PathPart) -> list[Problem]:
+def _check_texts_of_tags(tags: Mapping[str, str], *path: PathPart) -> Iterator[Problem]:
     prefix = parallelcluster_limits().reserved_tag_prefix
-    problems = [
-        *check_keyed("Tags[]/Key", key, Code.PC_TAGS, *path, what="the tag's key"),
-        *check_keyed("Tags[]/Value", value, Code.PC_TAGS, *path, what="the tag's value"),
-    ]
-    taken = next((start for start in (prefix, "aws:") if key.casefold().startswith(start)), None)
-    if taken is not None and not is_unresolved(key):
-        problems.append(
-            Problem(
+    for key, value in tags.items():
+        yield from check_keyed("Tags[]/Key", key, Code.PC_TAGS, *path, key, what="the tag's key")
+        yield from check_keyed("Tags[]/Value", value, Code.PC_TAGS, *path, key, what="the tag's value")
+        taken = next((start for start in (prefix, "aws:") if key.casefold().startswith(start)), None)
+        if taken is not None and not is_unresolved(key):
+            yield Problem(
                 code=Code.PC_TAGS,
                 message=f"tags that begin with {taken!r} are {'AWS' if taken == 'aws:' else 'ParallelCluster'}'s own",
                 remedy=f"write {key[len(taken) :]!r}",
-                path=path,
+                path=(*path, key),
                 value=key,
             )
-        )
-    return problems
 
 
-def _check_number(keys: set[str], *path: PathPart) -> list[Problem]:
+def _check_number_of_tags(keys: set[str], *path: PathPart) -> Iterator[Problem]:
     most = parallelcluster_limits().tags - _OF_THE_PROVIDER
-    if len(keys) <= most:
-        return []
-    return [
-        Problem(
+    if len(keys) > most:
+        yield Problem(
             code=Code.PC_TAGS,
             message=f"{len(keys)} tags of the cluster, the queue and the compute resource together are "
             f"{len(keys) - most} too many",
@@ -362,4 +338,3 @@ def _check_number(keys: set[str], *path: PathPart) -> list[Problem]:
             value=len(keys),
             allowed=f"up to {most}; ParallelCluster and its provider add their own",
         )
-    ]

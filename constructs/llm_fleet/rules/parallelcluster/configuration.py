@@ -13,7 +13,7 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.schema_sections import check_keys_together
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean, nearest
 
@@ -109,12 +109,12 @@ def _told(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> 
     return []
 
 
-def _text(text: str, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+@rule
+def _text(text: str, key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Problem]:
     if key.length is not None and not key.many and not key.length.holds(len(text)):
-        return [_refused(text, key, path, f"{key.length.range} characters", "write a shorter one")]
-    if key.regex is not None and not key.regex.match(text):
-        return [_refused(text, key, path, f"text like {key.regex.pattern}", "write it as AWS shows it")]
-    return []
+        yield _refused(text, key, path, f"{key.length.range} characters", "write a shorter one")
+    elif key.regex is not None and not key.regex.match(text):
+        yield _refused(text, key, path, f"text like {key.regex.pattern}", "write it as AWS shows it")
 
 
 def _refused(value: Any, key: SchemaKey, path: tuple[PathPart, ...], allowed: str, remedy: str) -> Problem:
@@ -250,23 +250,22 @@ def _number_of_items(number: int, key: SchemaKey, path: _Path) -> Problem:
     )
 
 
-def check_plain_values(configuration: Mapping[str, Any]) -> list[Problem]:
+@rule
+def check_plain_values(configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """Return each date in `configuration`, where YAML or Python made one of what was meant as text.
 
     The provider falls over a date, and CloudFormation has none: `serialize` in custom_resource/cluster.yaml of
     aws/aws-parallelcluster names a module that it does not import.
     """
-    return [
-        Problem(
-            code=Code.PC_DATE,
-            message="this is a date, and ParallelCluster's configuration has only text, numbers and yes or no",
-            value=str(value),
-            path=path,
-            remedy=f"write it as text: '{value}'",
-        )
-        for path, value in _values(configuration, ())
-        if isinstance(value, date)
-    ]
+    for path, value in _values(configuration, ()):
+        if isinstance(value, date):
+            yield Problem(
+                code=Code.PC_DATE,
+                message="this is a date, and ParallelCluster's configuration has only text, numbers and yes or no",
+                value=str(value),
+                path=path,
+                remedy=f"write it as text: '{value}'",
+            )
 
 
 def _values(value: Any, path: tuple[PathPart, ...]) -> Iterator[tuple[tuple[PathPart, ...], Any]]:
@@ -287,7 +286,8 @@ _Fault = tuple[str, str, str]
 """What is wrong, what is allowed, what to do."""
 
 
-def check_keyed(place: str, value: Any, code: Code, *path: PathPart, what: str, remedy: str = "") -> list[Problem]:
+@rule
+def check_keyed(place: str, value: Any, code: Code, *path: PathPart, what: str, remedy: str = "") -> Iterator[Problem]:
     """Return a problem at `path` unless the schema takes `value` at `place`, e.g. `HeadNode/Networking/SubnetId`.
 
     `None` and tokens pass. `what` names the value in the message; `remedy` replaces the one worked out. Of a list the
@@ -297,14 +297,14 @@ def check_keyed(place: str, value: Any, code: Code, *path: PathPart, what: str, 
     if key is None:
         raise KeyError(place)
     if value is None or is_unresolved(value):
-        return []
+        return
     fault = _fault(key, value)
     if fault is None:
-        return []
+        return
     message, allowed, offer = fault
-    return [
-        Problem(code=code, message=f"{what} {message}", remedy=remedy or offer, path=path, value=value, allowed=allowed)
-    ]
+    yield Problem(
+        code=code, message=f"{what} {message}", remedy=remedy or offer, path=path, value=value, allowed=allowed
+    )
 
 
 def _fault(key: SchemaKey, value: Any) -> _Fault | None:

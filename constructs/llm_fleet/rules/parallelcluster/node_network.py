@@ -9,13 +9,13 @@ wherever EFA is on.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
+from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
-from llm_fleet.rules.parallelcluster.nodes import efa_of
+from llm_fleet.rules.parallelcluster.nodes import efa_of, known_types
 from llm_fleet.rules.parallelcluster.schema_sections import overridden
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import InternetAccess, StorageKind
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
@@ -23,21 +23,18 @@ from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 
-def check_place(*, has_network: bool, internet: str | None) -> list[Problem]:
+@rule
+def check_place(*, has_network: bool, internet: str | None) -> Iterator[Problem]:
     """Return why a cluster cannot stand there, by the attribute `network`; `internet`: `None` is not known."""
     if not has_network:
-        return [
-            Problem(
-                code=Code.PARALLELCLUSTER_NETWORK,
-                message="a ParallelCluster stands in a VPC, and there is none",
-                remedy="name the AZ that its subnet is to be made in, or a network that exists",
-                path=("network",),
-            )
-        ]
-    if internet != InternetAccess.NONE:
-        return []
-    return [
-        Problem(
+        yield Problem(
+            code=Code.PARALLELCLUSTER_NETWORK,
+            message="a ParallelCluster stands in a VPC, and there is none",
+            remedy="name the AZ that its subnet is to be made in, or a network that exists",
+            path=("network",),
+        )
+    elif internet == InternetAccess.NONE:
+        yield Problem(
             code=Code.PARALLELCLUSTER_CLOSED,
             message="the head node writes the names of nodes to Route 53, and calls DynamoDB and CloudFormation: it "
             "reaches none of them from a closed network",
@@ -46,7 +43,6 @@ def check_place(*, has_network: bool, internet: str | None) -> list[Problem]:
             remedy=f"write `{InternetAccess.NAT}`: nodes have no public address with it, and nobody reaches them",
             path=("network", "internet"),
         )
-    ]
 
 
 _QUEUE = "Scheduling/SlurmQueues[]/Networking"
@@ -74,33 +70,28 @@ def check_subnets(queue: Queue) -> list[Problem]:
         )
     ]
     problems += [
-        Problem(
-            code=Code.PC_SUBNETS,
-            message=f"the subnet {subnet} is named more than once",
-            remedy="name it once",
-            path=("subnets",),
-            value=subnet,
+        queue.wrong(
+            "subnets", Code.PC_SUBNETS, f"the subnet {subnet} is named more than once", "name it once", value=subnet
         )
         for subnet in repeated
     ]
     return problems
 
 
-def check_fsx_subnets(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_fsx_subnets(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that a Lustre of ParallelCluster's own has all compute nodes in one subnet (ManagedFsxMultiAzValidator)."""
     subnets = {subnet for queue in cluster.queues for subnet in queue.subnet_ids if not is_unresolved(subnet)}
-    if len(subnets) < 2:
-        return []
-    return [
-        Problem(
-            code=Code.PC_FSX_SUBNETS,
-            message=f"ParallelCluster makes this Lustre in one subnet, and the queues are in {len(subnets)}",
-            remedy="make the file system outside of the cluster and give its id, or put all queues into one subnet",
-            path=("shared_storage", storage.name, "existing_id"),
-        )
-        for storage in cluster.shared_storage
-        if storage.kind == StorageKind.FSX_LUSTRE and storage.existing_id is None
-    ]
+    if len(subnets) >= 2:
+        for storage in cluster.shared_storage:
+            if storage.kind == StorageKind.FSX_LUSTRE and storage.existing_id is None:
+                yield cluster.wrong(
+                    ("shared_storage", storage.name, "existing_id"),
+                    Code.PC_FSX_SUBNETS,
+                    f"ParallelCluster makes this Lustre in one subnet, and the queues are in {len(subnets)}",
+                    "make the file system outside of the cluster and give its id, or put all queues into one subnet",
+                    value=None,
+                )
 
 
 def check_public_addresses(cluster: PlacedParallelCluster) -> list[Problem]:
@@ -118,29 +109,26 @@ def check_public_addresses(cluster: PlacedParallelCluster) -> list[Problem]:
     ]
 
 
-def _check_public_address(queue: Queue, *, own_interface: bool) -> list[Problem]:
+def _check_public_address(queue: Queue, *, own_interface: bool) -> Iterator[Problem]:
     several = [
         name
         for resource in queue.compute_resources
         if (name := _type_of_several_interfaces(resource, own_interface=own_interface))
     ]
-    if not several:
-        return []
-    return [
-        Problem(
-            code=Code.PC_PUBLIC_ADDRESS,
-            message=f"{', '.join(dict.fromkeys(several))} starts with several network interfaces, and EC2 gives such "
+    if several:
+        yield queue.wrong(
+            "assign_public_ip",
+            Code.PC_PUBLIC_ADDRESS,
+            f"{', '.join(dict.fromkeys(several))} starts with several network interfaces, and EC2 gives such "
             "an instance no public address",
-            remedy="leave assign_public_ip out, and use a private subnet with a NAT gateway or endpoints",
-            path=("assign_public_ip",),
+            "leave assign_public_ip out, and use a private subnet with a NAT gateway or endpoints",
             value=True,
         )
-    ]
 
 
 def _type_of_several_interfaces(resource: ComputeResource, *, own_interface: bool) -> str | None:
     """The name of the type that starts with several interfaces: that with the fewest network cards, as theirs."""
-    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = known_types(resource)
     if not known or len(known) < len(resource.types):
         return None
     fewest = min(known, key=lambda facts: facts.network_cards)
@@ -154,15 +142,15 @@ def check_efa_type(resource: ComputeResource) -> list[Problem]:
     """Check that every type has EFA where it is asked for (EfaValidator, InstancesEFAValidator)."""
     if is_unresolved(resource.efa) or not resource.efa:
         return _check_gdr(resource)
-    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = known_types(resource)
     return [
-        Problem(
-            code=Code.PC_EFA_TYPE,
-            message=f"{facts.name} has no EFA",
-            remedy=f"leave efa out, or take {larger!r}, which has it"
+        resource.wrong(
+            "efa",
+            Code.PC_EFA_TYPE,
+            f"{facts.name} has no EFA",
+            f"leave efa out, or take {larger!r}, which has it"
             if (larger := _larger_with_efa(facts.family))
             else "leave efa out, or take a type that has it, e.g. 'trn1.32xlarge'",
-            path=("efa",),
             value=True,
         )
         for facts in known
@@ -170,34 +158,30 @@ def check_efa_type(resource: ComputeResource) -> list[Problem]:
     ]
 
 
-def check_efa_subnets(queue: Queue, resource: ComputeResource) -> list[Problem]:
+@rule
+def check_efa_subnets(queue: Queue, resource: ComputeResource) -> Iterator[Problem]:
     """Check that nodes that talk by EFA are in one subnet: it does not cross AZs (EfaMultiAzValidator)."""
-    if not efa_of(resource) or not has_several_subnets(queue):
-        return []
-    return [
-        Problem(
+    if efa_of(resource) and has_several_subnets(queue):
+        yield Problem(
             code=Code.PC_EFA_SUBNETS,
             message=f"EFA does not cross AZs, and the queue is in {len(queue.subnet_ids)} subnets",
             remedy="put the queue into one subnet, or write `efa: false`",
             path=("efa",),
             value=True if resource.efa else None,
         )
-    ]
 
 
-def _check_gdr(resource: ComputeResource) -> list[Problem]:
+@rule
+def _check_gdr(resource: ComputeResource) -> Iterator[Problem]:
     """GPUDirect without EFA; it has had no effect since ParallelCluster 3, and can come only by `overrides`."""
-    if overridden(resource.overrides, "Efa", "GdrSupport") is not True or efa_of(resource):
-        return []
-    return [
-        Problem(
-            code=Code.PC_EFA_TYPE,
-            message="GPUDirect is a feature of EFA, and EFA is off",
-            remedy="leave GdrSupport out: where EFA has it, it is on",
-            path=("overrides", "Efa", "GdrSupport"),
+    if overridden(resource.overrides, "Efa", "GdrSupport") is True and not efa_of(resource):
+        yield resource.wrong(
+            ("overrides", "Efa", "GdrSupport"),
+            Code.PC_EFA_TYPE,
+            "GPUDirect is a feature of EFA, and EFA is off",
+            "leave GdrSupport out: where EFA has it, it is on",
             value=True,
         )
-    ]
 
 
 def _larger_with_efa(family: str) -> str | None:
@@ -264,7 +248,7 @@ def _of_node(resource: ComputeResource, efa_with_address: bool) -> tuple[int, in
     those beyond the first are `efa-only`, without an address, and the first card has one of these beside its own
     interface if as many EFA interfaces as cards are there.
     """
-    known = [facts for name in resource.types if (facts := ec2_facts_of(name)) is not None]
+    known = known_types(resource)
     cards = max((facts.network_cards for facts in known), default=1)
     if not efa_of(resource) or efa_with_address:
         return cards, cards

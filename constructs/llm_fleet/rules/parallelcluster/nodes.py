@@ -13,7 +13,7 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.terms import CapacityType
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number
@@ -31,8 +31,8 @@ def efa_of(resource: ComputeResource) -> bool:
     """
     if resource.efa is not None:
         return resource.efa
-    facts = list(instances_of(resource))
-    return bool(facts) and all(known is not None and known.efa_interfaces > 0 for known in facts)
+    known = known_types(resource)
+    return bool(known) and len(known) == len(resource.types) and all(facts.efa_interfaces > 0 for facts in known)
 
 
 def exclusive_of(queue: Queue) -> bool:
@@ -42,11 +42,12 @@ def exclusive_of(queue: Queue) -> bool:
     """
     if queue.exclusive is not None:
         return queue.exclusive
-    return any(
-        known is not None and known.accelerator is not None
-        for resource in queue.compute_resources
-        for known in instances_of(resource)
-    )
+    return any(facts.accelerator is not None for resource in queue.compute_resources for facts in known_types(resource))
+
+
+def known_types(resource: ComputeResource) -> list[Ec2Instance]:
+    """Return what is known of the instance types of `resource`; those that are not known are left out."""
+    return [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
 
 
 def capacity_reservation_of(queue: Queue, resource: ComputeResource) -> CapacityReservation | None:
@@ -83,12 +84,6 @@ def has_home_of_its_own(cluster: PlacedParallelCluster) -> bool:
     return any(storage.mount_dir.strip("/") == _HOME for storage in cluster.shared_storage)
 
 
-def instances_of(resource: ComputeResource) -> Iterator[Ec2Instance | None]:
-    """Yield what is known of each instance type of `resource`; `None` for one that is not known."""
-    for name in resource.types:
-        yield None if is_unresolved(name) else ec2_facts_of(name)
-
-
 _BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _RANGE = re.compile(rf"({_BYTE}\.){{3}}{_BYTE}/([0-9]|[12][0-9]|3[0-2])")
 _PREFIX_LIST = re.compile(r"pl-[0-9a-zA-Z]+")
@@ -97,29 +92,26 @@ _PORTS = Limit(minimum=1, maximum=65535)
 _SSH = 22
 
 
-def check_head_access(head: HeadNode) -> list[Problem]:
+@rule
+def check_head_access(head: HeadNode) -> Iterator[Problem]:
     """Check ids, addresses and the remote desktop of the head node."""
     own = "HeadNode/Networking"
-    problems = [
-        *check_keyed(f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet", what="the id of the subnet"),
-        *_check_groups(head.security_group_ids),
-        *_check_image(head.image_id),
-        *check_allowed_ips(head.allowed_ips, "allowed_ips"),
-        *check_dcv(head.dcv),
-    ]
+    yield from check_keyed(
+        f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet", what="the id of the subnet"
+    )
+    yield from _check_groups(head.security_group_ids)
+    yield from _check_image(head.image_id)
+    yield from check_allowed_ips(head.allowed_ips, "allowed_ips")
+    yield from check_dcv(head.dcv)
     address = head.elastic_ip
     if isinstance(address, str) and not is_unresolved(address) and not _ELASTIC_IP.fullmatch(address):
-        problems.append(
-            Problem(
-                code=Code.PC_RESOURCE_ID,
-                message="this is no allocation id of an Elastic IP address",
-                remedy="write the AllocationId that `aws ec2 describe-addresses` shows, or true to have one made",
-                path=("elastic_ip",),
-                value=address,
-                allowed="eipalloc-0123456789abcdef0, true or false",
-            )
+        yield head.wrong(
+            "elastic_ip",
+            Code.PC_RESOURCE_ID,
+            "this is no allocation id of an Elastic IP address",
+            "write the AllocationId that `aws ec2 describe-addresses` shows, or true to have one made",
+            allowed="eipalloc-0123456789abcdef0, true or false",
         )
-    return problems
 
 
 def check_queue_ids(queue: Queue) -> list[Problem]:
@@ -153,44 +145,39 @@ def check_login_pool_nodes(pool: LoginPool) -> list[Problem]:
     ]
 
 
-def check_allowed_ips(value: str | None, *path: PathPart) -> list[Problem]:
+@rule
+def check_allowed_ips(value: str | None, *path: PathPart) -> Iterator[Problem]:
     """Check that `value` is an IPv4 range or the id of a prefix list, as the schema does."""
     if value is None or is_unresolved(value) or _RANGE.fullmatch(value) or _PREFIX_LIST.fullmatch(value):
-        return []
+        return
     bare = re.fullmatch(rf"({_BYTE}\.){{3}}{_BYTE}", value)
-    return [
-        Problem(
-            code=Code.PC_ALLOWED_IPS,
-            message="a range of addresses says how many of its bits count" if bare else "this is no range of addresses",
-            remedy=f"write {value + '/32'!r} for this address alone" if bare else "write e.g. '203.0.113.0/24'",
-            path=path,
-            value=value,
-            allowed="an IPv4 range, e.g. 203.0.113.0/24, or the id of a prefix list, pl-…",
-        )
-    ]
+    yield Problem(
+        code=Code.PC_ALLOWED_IPS,
+        message="a range of addresses says how many of its bits count" if bare else "this is no range of addresses",
+        remedy=f"write {value + '/32'!r} for this address alone" if bare else "write e.g. '203.0.113.0/24'",
+        path=path,
+        value=value,
+        allowed="an IPv4 range, e.g. 203.0.113.0/24, or the id of a prefix list, pl-…",
+    )
 
 
-def check_dcv(dcv: Dcv | None) -> list[Problem]:
+@rule
+def check_dcv(dcv: Dcv | None) -> Iterator[Problem]:
     """Check port and addresses of a remote desktop. Stricter: ParallelCluster takes any number as the port."""
     if dcv is None:
-        return []
-    problems = [
-        *check_number(
-            dcv.port, _PORTS, Code.PC_DCV, "dcv", "port", what="the port", remedy="leave it out to have 8443"
-        ),
-        *check_allowed_ips(dcv.allowed_ips, "dcv", "allowed_ips"),
-    ]
+        return
+    yield from check_number(
+        dcv.port, _PORTS, Code.PC_DCV, "dcv", "port", what="the port", remedy="leave it out to have 8443"
+    )
+    yield from check_allowed_ips(dcv.allowed_ips, "dcv", "allowed_ips")
     if dcv.port == _SSH:
-        problems.append(
-            Problem(
-                code=Code.PC_DCV,
-                message="port 22 is SSH's",
-                remedy="leave it out to have 8443",
-                path=("dcv", "port"),
-                value=dcv.port,
-            )
+        yield Problem(
+            code=Code.PC_DCV,
+            message="port 22 is SSH's",
+            remedy="leave it out to have 8443",
+            path=("dcv", "port"),
+            value=dcv.port,
         )
-    return problems
 
 
 def _check_groups(ids: Sequence[str]) -> list[Problem]:
@@ -242,38 +229,35 @@ def check_counts(resource: ComputeResource) -> list[Problem]:
     if problems or is_unresolved((least, most)) or least <= most:
         return problems
     return [
-        Problem(
-            code=Code.PC_NODE_COUNT,
-            message=f"{least} nodes always run, and only {most} may run at most",
-            remedy=f"write {least} or more as max_count, or {most} or fewer as min_count",
-            path=("min_count",),
-            value=least,
+        resource.wrong(
+            "min_count",
+            Code.PC_NODE_COUNT,
+            f"{least} nodes always run, and only {most} may run at most",
+            f"write {least} or more as max_count, or {most} or fewer as min_count",
             allowed=f"0 to {most}",
         )
     ]
 
 
-def check_memory(resource: ComputeResource) -> list[Problem]:
+@rule
+def check_memory(resource: ComputeResource) -> Iterator[Problem]:
     """Check that jobs are not offered more memory than the smallest type has (SchedulableMemoryValidator)."""
     memory = resource.schedulable_memory_mib
     if memory is None or is_unresolved(memory):
-        return []
-    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+        return
+    known = known_types(resource)
     smallest = min(known, key=lambda facts: facts.memory_gib, default=None)
     most = None if smallest is None else int(smallest.memory_gib * _MIB_PER_GIB)
     if memory >= 1 and (most is None or memory <= most):
-        return []
+        return
     has = f", and {smallest.name} has {most} MiB" if smallest and most is not None else ""
-    return [
-        Problem(
-            code=Code.PC_SCHEDULABLE_MEMORY,
-            message=f"jobs are to have {memory} MiB of a node's memory{has}",
-            remedy=f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1} MiB",
-            path=("schedulable_memory_mib",),
-            value=memory,
-            allowed=f"1 to {most} MiB" if most else "1 MiB or more",
-        )
-    ]
+    yield resource.wrong(
+        "schedulable_memory_mib",
+        Code.PC_SCHEDULABLE_MEMORY,
+        f"jobs are to have {memory} MiB of a node's memory{has}",
+        f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1} MiB",
+        allowed=f"1 to {most} MiB" if most else "1 MiB or more",
+    )
 
 
 def check_queue_number(cluster: PlacedParallelCluster) -> list[Problem]:
@@ -301,28 +285,25 @@ def check_queue_number(cluster: PlacedParallelCluster) -> list[Problem]:
     ]
 
 
-def check_head_memory(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_head_memory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that the head node has memory for all nodes together (HeadNodeMemorySizeValidator)."""
     name = cluster.head_node.instance_type
     facts = None if is_unresolved(name) else ec2_facts_of(name)
     counts = [resource.max_count for queue in cluster.queues for resource in queue.compute_resources]
     if facts is None or is_unresolved(counts):
-        return []
+        return
     limits, nodes = parallelcluster_limits(), sum(counts)
     needed = min(nodes / limits.nodes_per_gib + limits.head_base_gib, limits.head_most_gib)
-    if facts.memory_gib >= needed:
-        return []
-    return [
-        Problem(
-            code=Code.PC_HEAD_MEMORY,
-            message=f"{name} has {facts.memory_gib:g} GiB of memory, and {nodes} nodes need {needed:.1f} GiB of the "
-            "head node",
-            remedy="take a head node with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
-            path=("head_node", "instance_type"),
-            value=name,
+    if facts.memory_gib < needed:
+        yield cluster.wrong(
+            ("head_node", "instance_type"),
+            Code.PC_HEAD_MEMORY,
+            f"{name} has {facts.memory_gib:g} GiB of memory, and {nodes} nodes need {needed:.1f} GiB of the head node",
+            "take a head node with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
             allowed=f"{needed:.1f} GiB or more",
+            value=name,
         )
-    ]
 
 
 def _check_number(
@@ -332,17 +313,15 @@ def _check_number(
     *path: str,
     what: str,
     remedy: str = "put several instance types into one compute resource, or make a second cluster",
-) -> list[Problem]:
+) -> Iterator[Problem]:
     if limit.holds(number):
-        return []
+        return
     many = number > (limit.maximum or number)
-    return [
-        Problem(
-            code=code,
-            message=f"{number} {what} are {number - (limit.maximum or 0)} too many" if many else f"there are no {what}",
-            remedy=remedy if many else f"add at least {limit.minimum}",
-            path=path,
-            value=number,
-            allowed=limit.range,
-        )
-    ]
+    yield Problem(
+        code=code,
+        message=f"{number} {what} are {number - (limit.maximum or 0)} too many" if many else f"there are no {what}",
+        remedy=remedy if many else f"add at least {limit.minimum}",
+        path=path,
+        value=number,
+        allowed=limit.range,
+    )

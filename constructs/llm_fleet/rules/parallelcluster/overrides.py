@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Any, cast
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
@@ -12,7 +13,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_form
 from llm_fleet.rules.parallelcluster.configuration import check_section
 from llm_fleet.rules.parallelcluster.schema_sections import overridden, section
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import InternalStorage
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
@@ -141,20 +142,27 @@ TYPED_KEYS: Mapping[Place, Mapping[str, str]] = {
 _SCRIPTS = "CustomActions"
 
 
-def check_overrides(overrides: Mapping[str, Any], place: Place) -> list[Problem]:
+@rule
+def check_overrides(overrides: Mapping[str, Any], place: Place) -> Iterator[Problem]:
     """Check `overrides` that are laid in at `place`: every key legal there, none that has an attribute, no script.
 
     Paths begin with `overrides`.
     """
     if not isinstance(overrides, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has types
-        return [_no_map(overrides)]
-    if not overrides:
-        return []
-    refused = list(_refused(overrides, place))
-    schema = check_section(overrides, place, partial=True, partial_below=_rendered_sections(place))
-    told = [problem.path for problem in refused]
-    others = [one for one in schema if not any(one.path[: len(path)] == path for path in told)]
-    return [problem.under("overrides") for problem in (*refused, *others)]
+        yield Problem(
+            code=Code.PC_KEY_TYPE,
+            message="the overrides are no map of ParallelCluster's keys",
+            remedy="write a map, or leave them out",
+            path=("overrides",),
+            value="nothing" if overrides is None else overrides,
+            allowed="a map",
+        )
+    elif overrides:
+        refused = list(_refused(overrides, place))
+        schema = check_section(overrides, place, partial=True, partial_below=_rendered_sections(place))
+        told = [problem.path for problem in refused]
+        others = [one for one in schema if not any(one.path[: len(path)] == path for path in told)]
+        yield from (problem.under("overrides") for problem in (*refused, *others))
 
 
 def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] = ()) -> Iterator[Problem]:
@@ -164,9 +172,20 @@ def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] 
         path = (*above, str(key))
         attribute = typed.get("/".join(path))
         if attribute is not None:
-            yield _has_attribute(path, value, attribute)
+            yield Problem(
+                code=Code.PC_OVERRIDE_TYPED,
+                message=f"{'/'.join(path)} has an attribute of its own, whose checks an override would pass by",
+                remedy=f"use {attribute}",
+                path=path,
+                value=value,
+            )
         elif path == (_SCRIPTS,):
-            yield _script(path)
+            yield Problem(
+                code=Code.PC_OVERRIDE_SCRIPT,
+                message="a script of one's own would take the place of the one that makes the nodes",
+                remedy="make it an OwnStep: it runs among the others, with retries, a time limit and a report",
+                path=path,
+            )
         elif isinstance(value, Mapping):
             yield from _refused(cast("Mapping[str, Any]", value), place, path)
 
@@ -175,89 +194,60 @@ def _refused(overrides: Mapping[str, Any], place: Place, above: tuple[str, ...] 
 def _rendered_sections(place: Place) -> frozenset[str]:
     """The sections at `place` that have typed keys: what they require is rendered from attributes."""
     root = f"{place}/" if place else ""
-    return frozenset(f"{root}{section}" for key in TYPED_KEYS[place] for section in _sections_of(key))
-
-
-def _sections_of(key: str) -> Iterable[str]:
-    parts = key.split("/")
-    return ("/".join(parts[:length]) for length in range(1, len(parts)))
-
-
-def _no_map(value: object) -> Problem:
-    return Problem(
-        code=Code.PC_KEY_TYPE,
-        message="the overrides are no map of ParallelCluster's keys",
-        remedy="write a map, or leave them out",
-        path=("overrides",),
-        value="nothing" if value is None else value,
-        allowed="a map",
-    )
-
-
-def _has_attribute(path: tuple[str, ...], value: Any, attribute: str) -> Problem:
-    return Problem(
-        code=Code.PC_OVERRIDE_TYPED,
-        message=f"{'/'.join(path)} has an attribute of its own, whose checks an override would pass by",
-        remedy=f"use {attribute}",
-        path=path,
-        value=value,
-    )
-
-
-def _script(path: tuple[str, ...]) -> Problem:
-    return Problem(
-        code=Code.PC_OVERRIDE_SCRIPT,
-        message="a script of one's own would take the place of the one that makes the nodes",
-        remedy="make it an OwnStep: it runs among the others, with retries, a time limit and a report",
-        path=path,
-    )
+    sections = (str(above) for key in TYPED_KEYS[place] for above in PurePosixPath(key).parents)
+    return frozenset(f"{root}{section}" for section in sections if section != ".")
 
 
 _DOMAIN = re.compile(r"[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)*|(DC|dc)=[a-zA-Z0-9_-]+(,(DC|dc)=[a-zA-Z0-9_-]+)*")
 _SECRET = re.compile(r"arn:[^:]+:secretsmanager:[^:]*:[^:]*:secret:.+")
+
 _READINESS = ("cluster_readiness_check_enabled", "cluster_readiness_check_ignore_failure")
 
+_CHEF_ATTRIBUTES = ("DevSettings", "Cookbook", "ExtraChefAttributes")
 
-def check_efs_settings(head: HeadNode) -> list[Problem]:
+
+@rule
+def check_efs_settings(head: HeadNode) -> Iterator[Problem]:
     """Check that settings of an internal EFS come with one (SharedStorageEfsSettingsValidator)."""
     told = section(head.overrides, "SharedStorageEfsSettings")
-    if not told or head.internal_storage == InternalStorage.EFS:
-        return []
-    return [
-        Problem(
-            code=Code.PC_SETTING,
-            message="ParallelCluster's own folders lie on EBS, and these are settings of an EFS",
-            remedy="write Efs as the head node's internal_storage, or leave them out",
-            path=("overrides", "SharedStorageEfsSettings"),
+    if told and head.internal_storage != InternalStorage.EFS:
+        yield head.wrong(
+            ("overrides", "SharedStorageEfsSettings"),
+            Code.PC_SETTING,
+            "ParallelCluster's own folders lie on EBS, and these are settings of an EFS",
+            "write Efs as the head node's internal_storage, or leave them out",
             value=dict(told),
         )
-    ]
 
 
-def check_directory(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_directory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check a directory service: its name, its secret, and what SSSD may be told.
 
     (DomainNameValidator, PasswordSecretArnValidator without its look-up, AdditionalSssdConfigsValidator.)
     """
     told = section(cluster.overrides, "DirectoryService")
-    problems: list[Problem] = []
     name, arn = told.get("DomainName"), told.get("PasswordSecretArn")
     if isinstance(name, str) and not is_unresolved(name) and not _DOMAIN.fullmatch(name):
-        problems.append(
-            _directory(
-                "DomainName", name, "this is no name of a domain", "write corp.example.com or DC=corp,DC=example,DC=com"
-            )
+        yield _directory(
+            "DomainName", name, "this is no name of a domain", "write corp.example.com or DC=corp,DC=example,DC=com"
         )
     if isinstance(arn, str) and not is_unresolved(arn) and not _SECRET.fullmatch(arn):
-        problems.append(
-            _directory(
-                "PasswordSecretArn",
-                arn,
-                "the password is read from Secrets Manager, and this is no ARN of a secret",
-                "put the password into a secret and write its ARN",
-            )
+        yield _directory(
+            "PasswordSecretArn",
+            arn,
+            "the password is read from Secrets Manager, and this is no ARN of a secret",
+            "put the password into a secret and write its ARN",
         )
-    return [*problems, *_check_sssd(told)]
+    sssd = section(told, "AdditionalSssdConfigs")
+    for key in ("id_provider", *(["access_provider"] if told.get("LdapAccessFilter") is not None else ())):
+        if key in sssd and sssd[key] != "ldap" and not is_unresolved(sssd[key]):
+            yield _directory(
+                "AdditionalSssdConfigs",
+                sssd[key],
+                f"ParallelCluster's directory is LDAP, and {key} says another",
+                f"leave {key} out",
+            )
 
 
 def check_iam(cluster: PlacedParallelCluster) -> list[Problem]:
@@ -266,72 +256,48 @@ def check_iam(cluster: PlacedParallelCluster) -> list[Problem]:
     return check_prefix_form(prefix, "overrides", "Iam", "ResourcePrefix") if isinstance(prefix, str) else []
 
 
-def check_packages(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_packages(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that nobody asks for Intel's platform, which is for CentOS 7 alone (IntelHpcOsValidator)."""
     keys = ("AdditionalPackages", "IntelSoftware", "IntelHpcPlatform")
-    if overridden(cluster.overrides, *keys) is not True:
-        return []
-    return [
-        Problem(
-            code=Code.PC_SETTING,
-            message="ParallelCluster installs Intel's HPC platform on CentOS 7 only, which it no longer has",
-            remedy="leave it out; Intel MPI is in the images, and the rest comes from Intel's own repositories",
-            path=("overrides", *keys),
+    if overridden(cluster.overrides, *keys) is True:
+        yield cluster.wrong(
+            ("overrides", *keys),
+            Code.PC_SETTING,
+            "ParallelCluster installs Intel's HPC platform on CentOS 7 only, which it no longer has",
+            "leave it out; Intel MPI is in the images, and the rest comes from Intel's own repositories",
             value=True,
         )
-    ]
 
 
-def check_chef_attributes(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_chef_attributes(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check attributes handed to Chef, a text of JSON (ExtraChefAttributesValidator)."""
-    path = ("overrides", "DevSettings", "Cookbook", "ExtraChefAttributes")
-    text = overridden(cluster.overrides, *path[1:])
+    text = overridden(cluster.overrides, *_CHEF_ATTRIBUTES)
     if not isinstance(text, str) or is_unresolved(text):
-        return []
+        return
     try:
         attributes = json.loads(text)
     except ValueError:
-        return [_setting(path, text, "this is no JSON", "write an object of JSON")]
+        yield _chef(text, "this is no JSON", "write an object of JSON")
+        return
     told = section({"attributes": attributes}, "attributes", "cluster")
-    problems = [
-        _setting(path, told[name], f"cluster.{name} is neither true nor false", "write true or false")
-        for name in _READINESS
-        if name in told and told[name] is not None and str(told[name]).lower() not in ("true", "false")
-    ]
+    for name in _READINESS:
+        if told.get(name) is not None and str(told[name]).lower() not in ("true", "false"):
+            yield _chef(told[name], f"cluster.{name} is neither true nor false", "write true or false")
     least, seconds = (
         parallelcluster_limits().slurm_reconfigure_timeout,
         overridden(told, "slurm", "reconfigure_timeout"),
     )
     if seconds is not None and (type(seconds) is not int or seconds <= least):
-        problems.append(
-            _setting(
-                path, seconds, f"cluster.slurm.reconfigure_timeout is no number of seconds above {least}", "raise it"
-            )
-        )
-    return problems
+        yield _chef(seconds, f"cluster.slurm.reconfigure_timeout is no number of seconds above {least}", "raise it")
 
 
-def _check_sssd(told: Mapping[str, Any]) -> list[Problem]:
-    sssd = section(told, "AdditionalSssdConfigs")
-    wanted = ["id_provider"]
-    if told.get("LdapAccessFilter") is not None:
-        wanted.append("access_provider")
-    return [
-        _directory(
-            "AdditionalSssdConfigs",
-            sssd[key],
-            f"ParallelCluster's directory is LDAP, and {key} says another",
-            f"leave {key} out",
-        )
-        for key in wanted
-        if key in sssd and sssd[key] != "ldap" and not is_unresolved(sssd[key])
-    ]
+def _chef(value: object, message: str, remedy: str) -> Problem:
+    path = ("overrides", *_CHEF_ATTRIBUTES)
+    return Problem(code=Code.PC_SETTING, message=message, remedy=remedy, path=path, value=value)
 
 
 def _directory(key: str, value: object, message: str, remedy: str) -> Problem:
     path = ("overrides", "DirectoryService", key)
     return Problem(code=Code.PC_DIRECTORY, message=message, remedy=remedy, path=path, value=value)
-
-
-def _setting(path: tuple[PathPart, ...], value: object, message: str, remedy: str) -> Problem:
-    return Problem(code=Code.PC_SETTING, message=message, remedy=remedy, path=path, value=value)

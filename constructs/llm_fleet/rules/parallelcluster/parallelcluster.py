@@ -6,7 +6,6 @@ Paths are attribute names; what is wrong in an item of a list lies under its nam
 
 from collections.abc import Callable
 
-from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.capacity import (
     check_allocation,
@@ -26,8 +25,18 @@ from llm_fleet.rules.parallelcluster.cluster_names import (
     check_resource_names_unique,
     check_tags,
 )
+from llm_fleet.rules.parallelcluster.cluster_settings import (
+    check_accounting_settings,
+    check_image_needed,
+    check_os,
+    check_queue_settings,
+    check_region,
+    check_resource_settings,
+    check_scheduler,
+    check_slurm_conf,
+    check_version,
+)
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
-from llm_fleet.rules.parallelcluster.fsx import check_lustre
 from llm_fleet.rules.parallelcluster.instance_types import (
     check_architecture,
     check_mixed_types,
@@ -60,13 +69,6 @@ from llm_fleet.rules.parallelcluster.overrides import (
     check_overrides,
     check_packages,
 )
-from llm_fleet.rules.parallelcluster.release import (
-    check_image_needed,
-    check_os,
-    check_region,
-    check_scheduler,
-    check_version,
-)
 from llm_fleet.rules.parallelcluster.shared_storage import (
     check_mount_dir,
     check_overlaps,
@@ -76,14 +78,15 @@ from llm_fleet.rules.parallelcluster.shared_storage import (
     check_storage_name,
     check_storage_numbers,
 )
-from llm_fleet.rules.parallelcluster.slurm import (
-    check_accounting_settings,
-    check_queue_settings,
-    check_resource_settings,
-    check_slurm_conf,
+from llm_fleet.rules.parallelcluster.storage_settings import (
+    check_efs,
+    check_lustre,
+    check_root_sizes,
+    check_root_volume,
+    check_shared_ebs,
 )
-from llm_fleet.rules.parallelcluster.volumes import check_efs, check_root_sizes, check_root_volume, check_shared_ebs
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.slurm_database import check_accounting_fields
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

@@ -6,14 +6,14 @@ Its schema says so in code (`validates_schema` in pcluster/schemas/cluster_schem
 in what it tells of itself, so that it is said again here; the tests compare both.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
 from llm_fleet.catalog.parallelcluster_schema import SchemaKey, schema_at
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -88,25 +88,34 @@ class _Rules:
     of_storage: bool
 
 
+@rule
 def check_keys_together(
     section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...], *, whole: bool
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Check which keys of `section` exclude each other, and where it is `whole`, which of several are missing."""
     rules = _rules_at(key.place)
     if rules is None:
-        return []
-    problems = [
-        _excluded(present, path)
-        for group in rules.excluding
-        if len(present := [name for name in group if section.get(name)]) > 1
-    ]
+        return
+    for group in rules.excluding:
+        if len(present := [name for name in group if section.get(name)]) > 1:
+            yield Problem(
+                code=Code.PC_KEYS_TOGETHER,
+                message=f"{_listed(present, 'and')} exclude each other",
+                remedy=f"keep {_listed(present, 'or')}",
+                path=path,
+                value=", ".join(present),
+            )
     if whole and rules.needed and not any(section.get(name) not in _NOTHING for name in rules.needed):
-        problems.append(_needs(rules.needed, key, path))
+        yield Problem(
+            code=Code.PC_KEY_MISSING,
+            message=f"{key.name} has no {_listed(rules.needed, 'and no')}",
+            remedy=f"write {_listed(rules.needed, 'or')}",
+            path=path,
+        )
     if rules.of_file_system:
-        problems += _of_file_system(section, key, path)
+        yield from _of_file_system(section, key, path)
     if rules.of_storage:
-        problems += _of_storage(section, path)
-    return problems
+        yield from _of_storage(section, path)
 
 
 @cache
@@ -128,31 +137,21 @@ def _rules_at(place: str) -> _Rules | None:
 _NO_RULES = _Rules(excluding=(), needed=(), of_file_system=False, of_storage=False)
 
 
-def _of_file_system(section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
-    problems: list[Problem] = []
+def _of_file_system(section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Problem]:
     if section.get("FileSystemId") is not None:
         beside = ("FileSystemId", *_BESIDE_ID[key.name])
-        problems = [_ignored(name, "FileSystemId", section, path) for name in section if name not in beside]
+        yield from (_ignored(name, "FileSystemId", section, path) for name in section if name not in beside)
     if section.get("BackupId") is not None:
-        problems += [_ignored(name, "BackupId", section, path) for name in section if name in _FROM_BACKUP]
-    if "ThroughputMode" in key.keys:
-        problems += _throughput(section, path)
-    return problems
-
-
-def _throughput(section: Mapping[str, Any], path: tuple[PathPart, ...]) -> list[Problem]:
+        yield from (_ignored(name, "BackupId", section, path) for name in section if name in _FROM_BACKUP)
     mode, number = section.get("ThroughputMode"), section.get("ProvisionedThroughput")
-    if is_unresolved(mode) or (mode == "provisioned") == bool(number):
-        return []
-    return [
-        Problem(
+    if "ThroughputMode" in key.keys and not is_unresolved(mode) and (mode == "provisioned") != bool(number):
+        yield Problem(
             code=Code.PC_KEYS_TOGETHER,
             message="ThroughputMode provisioned and ProvisionedThroughput need each other",
             remedy="write both, or leave both out",
             path=(*path, "ThroughputMode"),
             value=mode,
         )
-    ]
 
 
 def _of_storage(section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Iterable[Problem]:
@@ -169,25 +168,6 @@ def _of_storage(section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Itera
                 path=(*path, name),
                 value=kind,
             )
-
-
-def _excluded(present: Sequence[str], path: tuple[PathPart, ...]) -> Problem:
-    return Problem(
-        code=Code.PC_KEYS_TOGETHER,
-        message=f"{_listed(present, 'and')} exclude each other",
-        remedy=f"keep {_listed(present, 'or')}",
-        path=path,
-        value=", ".join(present),
-    )
-
-
-def _needs(needed: Sequence[str], key: SchemaKey, path: tuple[PathPart, ...]) -> Problem:
-    return Problem(
-        code=Code.PC_KEY_MISSING,
-        message=f"{key.name} has no {_listed(needed, 'and no')}",
-        remedy=f"write {_listed(needed, 'or')}",
-        path=path,
-    )
 
 
 def _ignored(name: str, beside: str, section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Problem:

@@ -18,9 +18,10 @@ from llm_fleet.rules.parallelcluster.configuration import (
     read_value,
 )
 from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, rule
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.values import repeated
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
@@ -38,7 +39,8 @@ _EXAMPLES = {
 }
 
 
-def check_storage_name(storage: SharedStorage) -> list[Problem]:
+@rule
+def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
     """Check the name, which becomes a tag's value (SharedStorageNameValidator).
 
     Stricter: no slash. ParallelCluster 3.16.1 hands names instead of directories to OverlappingMountDirValidator
@@ -46,7 +48,7 @@ def check_storage_name(storage: SharedStorage) -> list[Problem]:
     """
     name, limits = storage.name, parallelcluster_limits()
     if is_unresolved(name):
-        return []
+        return
     longest = limits.storage_name.maximum or 0
     faults: list[str] = []
     if not name:
@@ -60,25 +62,23 @@ def check_storage_name(storage: SharedStorage) -> list[Problem]:
     if name in limits.reserved_names:
         faults.append("is taken")
     if not faults:
-        return []
+        return
     mended = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
-    return [
-        Problem(
-            code=Code.PC_STORAGE_NAME,
-            message=f"the name of the shared storage {' and '.join(faults)}",
-            remedy=f"write {mended!r}" if mended and mended not in limits.reserved_names else "write another name",
-            path=("name",),
-            value=name,
-            allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
-        )
-    ]
+    yield storage.wrong(
+        "name",
+        Code.PC_STORAGE_NAME,
+        f"the name of the shared storage {' and '.join(faults)}",
+        f"write {mended!r}" if mended and mended not in limits.reserved_names else "write another name",
+        allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
+    )
 
 
-def check_settings(storage: SharedStorage) -> list[Problem]:
+@rule
+def check_settings(storage: SharedStorage) -> Iterator[Problem]:
     """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
     told = STORAGE_SECTIONS[storage.kind]
     key = f"SharedStorage[]/{told.section}"
-    problems = check_keyed(
+    yield from check_keyed(
         f"{key}/{told.id_key}",
         storage.existing_id,
         Code.PC_RESOURCE_ID,
@@ -87,89 +87,67 @@ def check_settings(storage: SharedStorage) -> list[Problem]:
         remedy=f"write the id as AWS shows it, e.g. {_EXAMPLES[storage.kind]!r}" if storage.kind in _EXAMPLES else "",
     )
     if storage.existing_id is None and storage.kind in _ONLY_EXISTING:
-        problems.append(_not_made(storage))
-    if is_unresolved(storage.section):
-        return problems
-    problems += [problem.under("settings") for problem in check_section(storage.section, key, partial=True)]
-    return [*problems, *_check_existing(storage)]
+        yield storage.wrong(
+            "existing_id",
+            Code.PC_RESOURCE_ID,
+            f"ParallelCluster makes no {storage.kind}, it mounts one that exists",
+            f"make it in the CDK and give its id, e.g. {_EXAMPLES[storage.kind]!r}",
+        )
+    if not is_unresolved(storage.section):
+        yield from (each.under("settings") for each in check_section(storage.section, key, partial=True))
+        yield from _check_existing(storage)
 
 
-def check_storage_numbers(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_storage_numbers(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check how many shared storages of each kind there are (NumberOfStorageValidator)."""
     counts = Counter(_counted(storage) for storage in cluster.shared_storage)
-    problems: list[Problem] = []
     for (kind, sort), count in counts.items():
         most = parallelcluster_limits().storage[kind].get(sort)
         if most is not None and count > most:
-            problems.append(_too_many(kind, sort, count, most))
-    return problems
+            yield _too_many(kind, sort, count, most)
 
 
-def check_storage_ids_unique(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_storage_ids_unique(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that nothing that exists is mounted twice (DuplicateNameValidator of the ids)."""
-    ids = Counter(
-        storage.existing_id
-        for storage in cluster.shared_storage
-        if storage.existing_id is not None and not is_unresolved(storage.existing_id)
-    )
-    return [
-        Problem(
-            code=Code.PC_NAME_TWICE,
-            message=f"{existing} is mounted {count} times",
-            remedy="mount it once, and let the other place be a symbolic link or a folder of it",
-            path=("shared_storage", storage.name, "existing_id"),
-            value=existing,
-        )
-        for existing, count in ids.items()
-        if count > 1
-        for storage in [each for each in cluster.shared_storage if each.existing_id == existing][1:]
-    ]
+    existing = [storage for storage in cluster.shared_storage if storage.existing_id is not None]
+    for existing_id, count in repeated(storage.existing_id for storage in existing).items():
+        for storage in [each for each in existing if each.existing_id == existing_id][1:]:
+            yield storage.wrong(
+                "existing_id",
+                Code.PC_NAME_TWICE,
+                f"{existing_id} is mounted {count} times",
+                "mount it once, and let the other place be a symbolic link or a folder of it",
+            ).under("shared_storage", storage.name)
 
 
-def _check_existing(storage: SharedStorage) -> list[Problem]:
+def _check_existing(storage: SharedStorage) -> Iterator[Problem]:
     """Keys of a new file system beside the id of one that exists: schema errors of EFS and Lustre.
 
     Of EBS ParallelCluster says nothing, and drops the settings (stricter).
     """
-    if storage.existing_id is None:
-        return []
     section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
-    known = section.keys if section else {}
+    known = section.keys if section and storage.existing_id is not None else {}
     allowed = _ALLOWED_WITH_ID.get(storage.kind, frozenset())
-    wrong = [key for key in storage.section if key in known and key not in allowed]
-    return [
-        Problem(
-            code=Code.PC_STORAGE_EXISTING,
-            message=f"the {storage.kind} exists, and {key} is for one that ParallelCluster is to make",
-            remedy=f"leave {key} out, or leave the id out to have a new one made",
-            path=("settings", key),
-            value=storage.section[key],
-            allowed=", ".join(sorted(allowed)) or "no settings with an id",
-        )
-        for key in wrong
-    ]
-
-
-def _not_made(storage: SharedStorage) -> Problem:
-    return Problem(
-        code=Code.PC_RESOURCE_ID,
-        message=f"ParallelCluster makes no {storage.kind}, it mounts one that exists",
-        remedy=f"make it in the CDK and give its id, e.g. {_EXAMPLES[storage.kind]!r}",
-        path=("existing_id",),
-    )
+    for key, value in storage.section.items():
+        if key in known and key not in allowed:
+            yield storage.wrong(
+                ("settings", key),
+                Code.PC_STORAGE_EXISTING,
+                f"the {storage.kind} exists, and {key} is for one that ParallelCluster is to make",
+                f"leave {key} out, or leave the id out to have a new one made",
+                allowed=", ".join(sorted(allowed)) or "no settings with an id",
+                value=value,
+            )
 
 
 def _counted(storage: SharedStorage) -> tuple[str, str]:
     """How the limits count a storage: kind and sort."""
     if storage.kind == StorageKind.EBS:
-        raid = _raid(storage.section)
-        return ("raid", "new") if raid else ("Ebs", "any")
+        return ("Ebs", "any") if storage.section.get("Raid") is None else ("raid", "new")
     sort = "new" if storage.existing_id is None else "existing"
     return ("fsx" if storage.kind in _FSX else "Efs", sort)
-
-
-def _raid(settings: Mapping[str, Any]) -> bool:
-    return settings.get("Raid") is not None
 
 
 def _too_many(kind: str, sort: str, count: int, most: int) -> Problem:
@@ -220,23 +198,21 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
     else:
         return []
     return [
-        Problem(
-            code=Code.PC_MOUNT_DIR,
-            message=message,
-            remedy="take a directory of its own, e.g. '/fsx' or '/apps'",
-            path=("mount_dir",),
-            value=given,
+        storage.wrong(
+            "mount_dir",
+            Code.PC_MOUNT_DIR,
+            message,
+            "take a directory of its own, e.g. '/fsx' or '/apps'",
             allowed=f"none of {', '.join(mount_dirs().reserved)}",
         )
     ]
 
 
-def check_scratch_dirs(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_scratch_dirs(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check the form of the places of local disks."""
-    return [
-        problem
-        for disk in _local_disks(cluster)
-        for problem in check_keyed(
+    for disk in _local_disks(cluster):
+        yield from check_keyed(
             "HeadNode/LocalStorage/EphemeralVolume/MountDir",
             disk.mount_dir,
             Code.PC_MOUNT_DIR,
@@ -244,39 +220,34 @@ def check_scratch_dirs(cluster: PlacedParallelCluster) -> list[Problem]:
             what="the mount directory",
             remedy="write an absolute path without '.', '..' or an empty part, e.g. '/local_scratch'",
         )
-    ]
 
 
-def check_overlaps(cluster: PlacedParallelCluster) -> list[Problem]:
+@rule
+def check_overlaps(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     """Check that no directory is mounted over or below another.
 
     (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
     directories to the second, which then finds nothing, and a shared storage at the very place of local disks is a
     warning to it. One hides the other. Local disks may be mounted at one place on many nodes.
     """
-    shared = [
-        (storage, _absolute(storage.mount_dir))
-        for storage in cluster.shared_storage
-        if not is_unresolved(storage.mount_dir)
-    ]
-    problems = [
-        _twice(place, [storage.name for storage, where in shared if where == place])
-        for place, count in Counter(where for _, where in shared).items()
-        if count > 1
-    ]
+    known = [storage for storage in cluster.shared_storage if not is_unresolved(storage.mount_dir)]
+    shared = [(storage, _absolute(storage.mount_dir)) for storage in known]
+    for place, count in repeated(place for _, place in shared).items():
+        names = [storage.name for storage, where in shared if where == place]
+        yield Problem(
+            code=Code.PC_MOUNT_OVERLAP,
+            message=f"{count} shared storages are mounted at {place}: {', '.join(map(repr, names))}",
+            remedy="give each a directory of its own",
+            path=("shared_storage", names[-1], "mount_dir"),
+            value=place,
+        )
     for index, (storage, place) in enumerate(shared):
-        path = ("shared_storage", storage.name, "mount_dir")
-        problems += [
-            _within(place, where, path, f"shared storage {other.name!r}")
-            for other, where in shared[:index]
-            if _nested(place, where)
-        ]
-        problems += [
-            _within(place, disk.mount_dir, path, disk.owner)
-            for disk in _local_disks(cluster)
-            if _nested(place, disk.mount_dir) or place == disk.mount_dir
-        ]
-    return problems
+        for other, where in shared[:index]:
+            if _nested(place, where):
+                yield _within(place, where, storage, f"shared storage {other.name!r}")
+        for disk in _local_disks(cluster):
+            if _nested(place, disk.mount_dir) or place == disk.mount_dir:
+                yield _within(place, disk.mount_dir, storage, disk.owner)
 
 
 def _local_disks(cluster: PlacedParallelCluster) -> Iterator[_LocalDisk]:
@@ -311,22 +282,12 @@ def _nested(one: str, other: str) -> bool:
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
-def _twice(place: str, names: list[str]) -> Problem:
-    return Problem(
-        code=Code.PC_MOUNT_OVERLAP,
-        message=f"{len(names)} shared storages are mounted at {place}: {', '.join(map(repr, names))}",
-        remedy="give each a directory of its own",
-        path=("shared_storage", names[-1], "mount_dir"),
-        value=place,
-    )
-
-
-def _within(place: str, other: str, path: tuple[PathPart, ...], owner: str) -> Problem:
+def _within(place: str, other: str, storage: SharedStorage, owner: str) -> Problem:
     return Problem(
         code=Code.PC_MOUNT_OVERLAP,
         message=f"{place} and {other}, the place of {owner}, hide each other",
         remedy="mount them side by side, e.g. at '/fsx' and '/local_scratch'",
-        path=path,
+        path=("shared_storage", storage.name, "mount_dir"),
         value=place,
     )
 

@@ -7,7 +7,7 @@ what the resource is given beside it, two of them can be told apart.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -21,7 +21,7 @@ from llm_fleet.rules.parallelcluster.update_plan import (
     plan_update,
     reasons_for_new_cluster,
 )
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import ImmutableChanges
 
 
@@ -109,13 +109,15 @@ def is_new_cluster(old: DeployedLike, new: DeployedLike) -> bool:
     return None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name
 
 
-def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> list[Problem]:
+@rule
+def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> Iterator[Problem]:
     """Tell why there would be a new cluster; what the update itself would refuse is of no matter to a new one."""
     reasons = reasons_for_new_cluster(plan)
     if reasons:
-        return [_problem(change) for change in reasons]
-    return [
-        Problem(
+        for change in reasons:
+            yield _problem(change)
+    else:
+        yield Problem(
             code=Code.PC_UPDATE_RENAMED,
             message=f"the cluster deployed last is named {old.cluster_name}: another name is a new cluster",
             remedy="if that is meant, set immutable_changes to new-cluster; if not, put back the name, and what its "
@@ -123,7 +125,6 @@ def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> list
             path=("cluster_name",),
             value=new.cluster_name,
         )
-    ]
 
 
 def _other_identity(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> bool:

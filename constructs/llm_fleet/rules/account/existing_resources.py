@@ -1,0 +1,394 @@
+"""What a fleet names that is there already: images, models, secrets, certificates, buckets, file systems."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from llm_fleet.catalog.hyperpod import ImageFeature
+from llm_fleet.rules.account.instance_capacity import when
+from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.problem import PathPart, Problem, rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingImage:
+    """What EC2 says of one image."""
+
+    image_id: str
+    state: str
+    architecture: str
+    """`x86_64` or `arm64`."""
+    created: date | None
+    owner: str
+    encrypted: bool
+    """Whether a volume of it is encrypted."""
+    volumes: int
+    """How many EBS volumes it has."""
+
+
+@rule
+def check_image(
+    image: ExistingImage | None,
+    image_id: str,
+    *,
+    owner: str,
+    architectures: Collection[str],
+    account: str | None,
+    for_hyperpod: bool,
+    region: str,
+    path: tuple[PathPart, ...] = (),
+) -> Iterator[Problem]:
+    """Return why nodes of `owner` cannot start from an image; `None` for one that EC2 does not show.
+
+    HyperPod takes images of the same account only, unencrypted, of one volume (developer guide).
+    """
+    if image is None:
+        yield _wrong_image(
+            image_id,
+            path,
+            f"there is no image {image_id} in {region} that this account may use, and {owner} starts from it",
+            f"copy it there with `aws ec2 copy-image`, or name one of `aws ec2 describe-images --owners self "
+            f"--region {region}`",
+        )
+        return
+    name = f"the image {image.image_id} of {owner}"
+    if image.state != "available":
+        yield _wrong_image(image_id, path, f"{name} is {image.state}", "wait until it is available, or make it anew")
+    if architectures and image.architecture not in architectures:
+        wanted = " and ".join(sorted(architectures))
+        yield _wrong_image(
+            image_id, path, f"{name} is for {image.architecture}, and its nodes are {wanted}", "name one for them"
+        )
+    if not for_hyperpod:
+        return
+    if account is not None and image.owner != account:
+        yield _wrong_image(
+            image_id,
+            path,
+            f"{name} is of account {image.owner}, and HyperPod takes images of the cluster's account only",
+            "copy it into this account with `aws ec2 copy-image`, and name the copy",
+        )
+    if image.encrypted:
+        yield _wrong_image(
+            image_id,
+            path,
+            f"{name} has an encrypted volume, which HyperPod does not take",
+            "make it again from an unencrypted snapshot; `root_volume_key` encrypts the nodes' volumes",
+        )
+    if image.volumes > 1:
+        yield _wrong_image(
+            image_id,
+            path,
+            f"{name} has {image.volumes} volumes, and HyperPod takes the root volume alone",
+            "make it again without the others; `ebs` gives nodes a second volume",
+        )
+
+
+@rule
+def check_image_age(
+    created: date | None,
+    features: Collection[ImageFeature],
+    *,
+    image: str,
+    owner: str,
+    remedy: str,
+    path: tuple[PathPart, ...] = (),
+) -> Iterator[Problem]:
+    """Return which features an image of that day cannot have; a custom one is never older than HyperPod's below it."""
+    for feature in features:
+        if created is not None and created < feature.since:
+            yield Problem(
+                code=CheckCode.IMAGE_AGE,
+                path=path,
+                message=f"{image} of {owner} is of {created}, and {feature.what} needs one of {feature.since} or later",
+                value=str(created),
+                allowed=f"{feature.since} or later",
+                remedy=remedy,
+            )
+
+
+@rule
+def check_image_release(
+    release: str, *, there: bool, parameter: str, owner: str, region: str, path: tuple[PathPart, ...] = ()
+) -> Iterator[Problem]:
+    """Return a problem when AWS publishes no such release of the ECS Neuron image in the region."""
+    if there:
+        return
+    folder = parameter.rpartition("/al2023")[0] or parameter.rpartition("/")[0]
+    yield Problem(
+        code=CheckCode.IMAGE_PARAMETER,
+        path=path,
+        message=f"the hosts of {owner} start from the release {release} of the ECS Neuron AMI, and AWS publishes "
+        f"none of that name in {region}",
+        value=parameter,
+        remedy=f"write one of `aws ssm get-parameters-by-path --path {folder} --region {region}` as `ami`",
+    )
+
+
+def _wrong_image(image_id: str, path: tuple[PathPart, ...], message: str, remedy: str) -> Problem:
+    return Problem(code=CheckCode.IMAGE_STATE, path=path, message=message, remedy=remedy, value=image_id)
+
+
+CONFIG = "config.json"
+
+
+@rule
+def check_model_in_bucket(
+    uri: str, *, files: int, has_config: bool, owner: str, exported: bool, path: tuple[PathPart, ...] = ()
+) -> Iterator[Problem]:
+    """Return a problem when the folder has no model. `exported`: whether the fleet itself puts it there later."""
+    if has_config or exported:
+        return
+    what = f"no {CONFIG}" if files else "nothing"
+    yield Problem(
+        code=CheckCode.MODEL_MISSING,
+        path=path,
+        message=f"{owner} serves {uri}, and there is {what} in that folder",
+        value=uri,
+        allowed=f"a folder with the model's {CONFIG}",
+        remedy=f"copy the model there with `aws s3 sync <folder> {uri}`, or name the folder that has its {CONFIG}",
+    )
+
+
+@rule
+def check_token_secret(
+    arn: str, *, there: bool, deleted: bool, owner: str, region: str, path: tuple[PathPart, ...] = ()
+) -> Iterator[Problem]:
+    """Return a problem when the secret with the Hub's token is not there, or is being deleted."""
+    if there and not deleted:
+        return
+    state = "is being deleted" if there else "does not exist"
+    yield Problem(
+        code=CheckCode.TOKEN_SECRET,
+        path=path,
+        message=f"the secret of {owner} with the Hub's token {state}",
+        value=arn,
+        remedy=f"take it back with `aws secretsmanager restore-secret --secret-id {arn} --region {region}`"
+        if there
+        else "make one with `aws secretsmanager create-secret --name hugging-face-token --secret-string "
+        f"file://token.txt --region {region}`, and write its ARN",
+    )
+
+
+@rule
+def check_hub_model(
+    model_id: str, *, status: int, with_token: bool, owner: str, path: tuple[PathPart, ...] = ()
+) -> Iterator[Problem]:
+    """Return why the Hub does not hand out a model; `status` is that of HTTP for its config.json."""
+    if status < 400 or status >= 500:
+        return
+    page = f"https://huggingface.co/{model_id}"
+    if status in (401, 403):
+        why = "does not hand it to this token" if with_token else "asks for a token"
+        remedy = (
+            f"accept its licence at {page} with the token's own account, and let the token read gated repositories"
+            if with_token
+            else f"accept its licence at {page}, put a token into a secret, and write its ARN as `token_secret`; a "
+            "name that is misspelt is answered like this too"
+        )
+        message = f"{owner} serves {model_id}, and the Hugging Face Hub {why}"
+    else:
+        message = f"{owner} serves {model_id}, and the Hub has no {CONFIG} of that name and revision ({status})"
+        remedy = f"see {page}: write the name and revision as they stand there"
+    yield Problem(code=CheckCode.GATED, path=path, message=message, remedy=remedy, value=model_id)
+
+
+_SOON = timedelta(days=14)
+"""ACM renews 60 days before the end; with a fortnight left, it has not managed. Our choice."""
+
+
+@rule
+def check_certificate(
+    arn: str,
+    *,
+    status: str | None,
+    ends: datetime | None,
+    names: tuple[str, ...],
+    domain: str | None,
+    owner: str,
+    now: datetime,
+    path: tuple[PathPart, ...] = (),
+) -> Iterator[Problem]:
+    """Return why a load balancer cannot use the certificate; `None` for `status` says that it does not exist."""
+    name = f"the certificate of {owner}"
+    if status is None:
+        yield _wrong_certificate(arn, path, f"{name} does not exist", "request one with `aws acm request-certificate`")
+        return
+    if status != "ISSUED":
+        remedy = (
+            f"add the DNS records that `aws acm describe-certificate --certificate-arn {arn}` tells, and wait"
+            if status == "PENDING_VALIDATION"
+            else "request another with `aws acm request-certificate`"
+        )
+        yield _wrong_certificate(arn, path, f"{name} is {status}: a load balancer does not take it", remedy)
+        return
+    if ends is not None and ends - now < _SOON:
+        yield _wrong_certificate(
+            arn,
+            path,
+            f"{name} {'ended' if ends <= now else 'ends'} at {when(ends)}",
+            "renew it: see that its DNS records still stand, or import the new one under the same ARN",
+        )
+    if domain is not None and names and not any(_covers(pattern, domain) for pattern in names):
+        yield _wrong_certificate(
+            arn,
+            path,
+            f"{name} is for {', '.join(names)}, and clients ask for {domain}",
+            f"request one for {domain} with `aws acm request-certificate --domain-name {domain}`",
+        )
+
+
+def _covers(pattern: str, domain: str) -> bool:
+    if pattern.startswith("*."):
+        return domain.partition(".")[2].lower() == pattern[2:].lower()
+    return pattern.lower() == domain.lower()
+
+
+def _wrong_certificate(arn: str, path: tuple[PathPart, ...], message: str, remedy: str) -> Problem:
+    return Problem(code=CheckCode.CERTIFICATE, path=path, message=message, remedy=remedy, value=arn)
+
+
+@rule
+def check_bucket(
+    name: str,
+    *,
+    exists: bool,
+    bucket_region: str | None,
+    region: str,
+    used_for: str,
+    same_region: bool,
+    path: tuple[PathPart, ...] = (),
+) -> Iterator[Problem]:
+    """Return what is wrong with a bucket that is there already, or should be.
+
+    `same_region`: whether what it is used for works within one region only, e.g. a data repository of FSx.
+    """
+    place = f" --create-bucket-configuration LocationConstraint={region}" if region != "us-east-1" else ""
+    if not exists:
+        yield Problem(
+            code=CheckCode.BUCKET_MISSING,
+            path=path,
+            message=f"there is no bucket {name}, which {used_for}",
+            value=name,
+            remedy=f"see that the name is right, or make it with `aws s3api create-bucket --bucket {name} "
+            f"--region {region}{place}`",
+        )
+    elif same_region and bucket_region not in (None, region):
+        yield Problem(
+            code=CheckCode.BUCKET_REGION,
+            path=path,
+            message=f"the bucket {name} is in {bucket_region}, and what {used_for} must be in {region}",
+            value=bucket_region,
+            allowed=region,
+            remedy=f"name a bucket in {region}, or copy with `aws s3 sync s3://{name} s3://<bucket in {region}>`",
+        )
+
+
+@rule
+def check_new_bucket(name: str, *, exists: bool, path: tuple[PathPart, ...] = ()) -> Iterator[Problem]:
+    """Return a problem when a bucket that is to be made has a name that is taken, by whomever: names are global."""
+    if exists:
+        yield Problem(
+            code=CheckCode.BUCKET_TAKEN,
+            path=path,
+            message=f"a bucket {name} exists already, in this account or another, and no second one can be made",
+            value=name,
+            remedy="write another `name`, or none: CloudFormation makes one up that cannot clash. A bucket that is "
+            "yours is named where it is used, as s3://…",
+        )
+
+
+_USABLE = ("AVAILABLE", "UPDATING")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingFileSystem:
+    """What FSx says of one file system."""
+
+    file_system_id: str
+    kind: str
+    """E.g. `LUSTRE`."""
+    lifecycle: str
+    vpc_id: str
+    zones: tuple[str, ...]
+    """AZ ids of its subnets."""
+    dns_name: str
+    mount_name: str | None = None
+    efa: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldFileSystem:
+    """What the fleet file says of it; `None` where it says nothing."""
+
+    kind: str
+    path: tuple[PathPart, ...]
+    vpc_id: str | None = None
+    zone: str | None = None
+    mount_name: str | None = None
+    dns_name: str | None = None
+    efa: bool | None = None
+
+
+@rule
+def check_file_system(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+    """Return where the two differ, and whether it can be mounted now."""
+    if real.lifecycle in _USABLE:
+        yield from _place(real, told)
+        yield from _differences(real, told)
+        return
+    yield Problem(
+        code=CheckCode.FILE_SYSTEM_STATE,
+        path=told.path,
+        message=f"the file system {real.file_system_id} is {real.lifecycle}, and cannot be mounted",
+        value=real.lifecycle,
+        allowed=" or ".join(_USABLE),
+        remedy=f"see why with `aws fsx describe-file-systems --file-system-ids {real.file_system_id}`, and wait, or "
+        "name another",
+    )
+
+
+def _place(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+    if told.zone is not None and told.zone not in real.zones:
+        zones = ", ".join(real.zones)
+        yield Problem(
+            code=CheckCode.FILE_SYSTEM_ZONE,
+            path=(*told.path, "az"),
+            message=f"the file system {real.file_system_id} stands in {zones}, and the fleet file says {told.zone}",
+            value=told.zone,
+            allowed=zones,
+            remedy=f"write `az: {real.zones[0]}`, and put the nodes there too: each byte across AZs is paid, and slow"
+            if real.zones
+            else "leave `az` out",
+        )
+    if told.vpc_id is not None and real.vpc_id != told.vpc_id:
+        yield Problem(
+            code=CheckCode.FILE_SYSTEM_ZONE,
+            path=told.path,
+            message=f"the file system {real.file_system_id} is in {real.vpc_id}, and the nodes in {told.vpc_id}",
+            value=real.vpc_id,
+            allowed=told.vpc_id,
+            remedy="put the nodes into its VPC, or peer the two and see that their routes reach each other",
+        )
+
+
+def _differences(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+    pairs = {
+        "kind": (real.kind, told.kind),
+        "mount_name": (real.mount_name, told.mount_name),
+        "dns_name": (real.dns_name, told.dns_name),
+        "efa": (real.efa, told.efa),
+    }
+    for key, (is_so, says) in pairs.items():
+        if says is None or is_so is None or is_so == says:
+            continue
+        shown = str(is_so).lower() if isinstance(is_so, bool) else is_so
+        yield Problem(
+            code=CheckCode.FILE_SYSTEM_OTHER,
+            path=told.path if key == "kind" else (*told.path, key),
+            message=f"the file system {real.file_system_id} has the {key} {shown}, and the fleet file says "
+            f"{str(says).lower() if isinstance(says, bool) else says}",
+            value=says,
+            allowed=str(shown),
+            remedy=f"name a file system that is {told.kind}" if key == "kind" else f"write `{key}: {shown}`",
+        )
