@@ -1,10 +1,13 @@
 """What file systems have in common: their place in a network, who may reach them, and what a cluster must know."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.acknowledge import acknowledge
@@ -18,8 +21,13 @@ from llm_fleet.network.security_group import (
     rule_description,
     takes_rules_outward,
 )
-from llm_fleet.references import hold
+from llm_fleet.references import hold, security_group_of
+from llm_fleet.rules.file_systems import check_mount_source
+from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.lustre import ExistingLustre
+from llm_fleet.spec.open_zfs import ExistingOpenZfs
+from llm_fleet.spec.references import KEY, Key
 
 _ONE_GROUP = (
     "The only source is one security group, of the file system or of its clients. EFA is no TCP and has no ports: FSx "
@@ -27,21 +35,36 @@ _ONE_GROUP = (
 )
 
 
-def lustre_ports(*, efa_enabled: bool) -> list[PortRange]:
-    """Return what Lustre clients and servers speak: LNet on TCP, or any traffic with EFA, which has no ports."""
-    if efa_enabled:
-        return [ALL_TRAFFIC]
-    return [PortRange(protocol="tcp", first=first, last=last) for first, last in lustre_limits().ports]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSystemKind:
+    """What clients and servers of one kind of file system speak."""
+
+    name: str
+    """E.g. `FSx for Lustre`."""
+    ports: tuple[PortRange, ...]
+    servers_talk: bool
+    """Whether there are several servers, which talk among themselves and call clients back."""
 
 
-def open_zfs_ports() -> list[PortRange]:
+LUSTRE = "FSx for Lustre"
+OPEN_ZFS = "FSx for OpenZFS"
+
+
+def lustre_kind(*, efa_enabled: bool) -> FileSystemKind:
+    """Return what Lustre speaks: LNet on TCP, or any traffic with EFA, which has no ports."""
+    ranges = tuple(PortRange(protocol="tcp", first=first, last=last) for first, last in lustre_limits().ports)
+    return FileSystemKind(name=LUSTRE, ports=(ALL_TRAFFIC,) if efa_enabled else ranges, servers_talk=True)
+
+
+def open_zfs_kind() -> FileSystemKind:
     """Return what NFS clients speak to a server."""
     ranges = open_zfs_limits().ports
-    return [PortRange(protocol=p, first=first, last=last) for p in ("tcp", "udp") for first, last in ranges]
+    ports = tuple(PortRange(protocol=p, first=first, last=last) for p in ("tcp", "udp") for first, last in ranges)
+    return FileSystemKind(name=OPEN_ZFS, ports=ports, servers_talk=False)
 
 
 class FileSystemPorts(Construct):
-    """Opens `ports` of a file system's own security group, rule by rule, each a resource of its own.
+    """Opens the ports of a file system's own security group, rule by rule, each a resource of its own.
 
     Resources of their own, because the file system must wait for them: FSx tries its port when it is created. The
     rules of clients that live in another stack stand in that stack, so that a short-lived cluster takes them away
@@ -54,31 +77,27 @@ class FileSystemPorts(Construct):
         id: str,
         *,
         security_group: ec2.ISecurityGroup,
-        ports: Sequence[PortRange],
-        both_ways: bool,
-        name: str,
+        kind: FileSystemKind,
         owner: str,
         network_stack: cdk.Stack | None = None,
     ) -> None:
-        """Take the file system's `security_group`, and whether servers open connections too (`both_ways`).
+        """Take the file system's `security_group`.
 
-        `name` and `owner`, the file system's construct id, say in the rules' descriptions whose ports they are.
+        `owner`, the file system's construct id, says in the rules' descriptions whose ports they are.
         `network_stack`: the one that makes the file system's network, which cannot wait for the file system's group
         and so holds no rules that name it.
         """
         super().__init__(scope, id)
         self._network_stack = network_stack
         self._group = security_group
-        self._ports = tuple(ports)
-        self._both_ways = both_ways
-        self._name = name
+        self._kind = kind
         self._owner = owner
         self._clients: set[str] = set()
 
     def allow_servers(self) -> Construct:
         """Let the servers of the file system talk among themselves, and return the rules."""
         rules = Construct(self, "Servers")
-        for port in self._ports:
+        for port in self._kind.ports:
             self._pair(rules, port, source=self._group, target=self._group, what="between the servers of")
         return rules
 
@@ -94,9 +113,9 @@ class FileSystemPorts(Construct):
             return None
         self._clients.add(key)
         rules = self._scope_of(security_group, key if imported else key[-8:], here=here, imported=imported)
-        for port in self._ports:
+        for port in self._kind.ports:
             self._pair(rules, port, source=security_group, target=self._group, what="from clients to")
-            if self._both_ways:
+            if self._kind.servers_talk:
                 self._pair(rules, port, source=self._group, target=security_group, what="back to clients of")
         return rules
 
@@ -106,14 +125,14 @@ class FileSystemPorts(Construct):
             return Construct(self, "Clients")
         if imported or theirs in (cdk.Stack.of(self), self._network_stack):
             return Construct(self, f"Clients{key}")
-        return Construct(theirs, f"{self._name.replace(' ', '')}Clients{self.node.addr[-8:]}{key}")
+        return Construct(theirs, f"{self._kind.name.replace(' ', '')}Clients{self.node.addr[-8:]}{key}")
 
     def _pair(
         self, scope: Construct, port: PortRange, *, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, what: str
     ) -> None:
         """Both halves of one permission: out of the source's group, if that is made here, and into the target's."""
         inward = "Back" if target is not self._group else ""
-        description = f"{self._name}: {what} {self._owner}"
+        description = f"{self._kind.name}: {what} {self._owner}"
         if takes_rules_outward(source):
             let_out(scope, f"{port.name}{inward}Out", source, target, port, what=description)
         ingress = let_in(scope, f"{port.name}{inward}In", source, target, port, what=description)
@@ -131,15 +150,10 @@ class FileSystemAccess(Construct):
         *,
         network: Network,
         availability_zone_id: str | None,
-        ports: Sequence[PortRange],
-        servers_talk: bool,
-        kind: str,
+        kind: FileSystemKind,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Make the group and its rules.
-
-        `servers_talk`: the file system has several servers, which talk among themselves and call clients back.
-        """
+        """Make the group and its rules."""
         super().__init__(scope, id)
         self._network = network
         self._removal_policy = removal_policy
@@ -151,7 +165,7 @@ class FileSystemAccess(Construct):
             self,
             "SecurityGroup",
             vpc=network.vpc,
-            description=rule_description(f"{kind}: {scope.node.id}"),
+            description=rule_description(f"{kind.name}: {scope.node.id}"),
             # The CDK's default would open the way out to everywhere, and swallow the narrow rules made here.
             allow_all_outbound=False,
         )
@@ -159,21 +173,19 @@ class FileSystemAccess(Construct):
         hold(group)
         self.security_group: ec2.ISecurityGroup = group
         """The file system's own group."""
-        self.connections = ec2.Connections(security_groups=[group], default_port=_default_port(ports))
+        self.connections = ec2.Connections(security_groups=[group], default_port=_default_port(kind.ports))
         """The group's connections."""
         self.ports = FileSystemPorts(
             self,
             "Ports",
             security_group=group,
-            ports=ports,
-            both_ways=servers_talk,
-            name=kind,
+            kind=kind,
             owner=scope.node.id,
             network_stack=cdk.Stack.of(network.security_group),
         )
         """Who may reach it."""
         made = [self.ports.allow_clients(network.security_group, here=True)]
-        if servers_talk:
+        if kind.servers_talk:
             made.append(self.ports.allow_servers())
         self._rules = [rules for rules in made if rules is not None]
 
@@ -198,6 +210,108 @@ def _default_port(ports: Sequence[PortRange]) -> ec2.Port:
     firsts = [port.first for port in ports if port.first is not None]
     lasts = [port.last for port in ports if port.last is not None]
     return ec2.Port.tcp_range(min(firsts), max(lasts)) if firsts and lasts else ec2.Port.all_traffic()
+
+
+@jsii.implements(ec2.IConnectable)
+class FileSystem(Construct):
+    """A file system that is made here, in a security group of its own. Subclasses make it with `_make`."""
+
+    resource: fsx.CfnFileSystem
+    """The L1 beneath."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        network: Network,
+        availability_zone_id: str | None,
+        kind: FileSystemKind,
+        removal_policy: cdk.RemovalPolicy,
+    ) -> None:
+        """Make what it stands on, in a compute subnet of `network`."""
+        super().__init__(scope, id)
+        self._removal_policy = removal_policy
+        self._access = FileSystemAccess(
+            self,
+            "Access",
+            network=network,
+            availability_zone_id=availability_zone_id,
+            kind=kind,
+            removal_policy=removal_policy,
+        )
+
+    def _make(self, *, encryption_key: Key | None, **properties: Any) -> None:
+        self.resource = fsx.CfnFileSystem(
+            self,
+            "Resource",
+            subnet_ids=[self._access.subnet_id],
+            security_group_ids=[self._access.security_group.security_group_id],
+            kms_key_id=None if encryption_key is None else KEY.name_of(encryption_key),
+            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
+            **properties,
+        )
+        self._access.carry(self.resource)
+
+    @property
+    def file_system_id(self) -> str:
+        """The id, `fs-…`."""
+        return self.resource.ref
+
+    @property
+    def dns_name(self) -> str:
+        """The name that clients mount."""
+        return self.resource.attr_dns_name
+
+    @property
+    def availability_zone_id(self) -> str | None:
+        """The AZ id where it stands."""
+        return self._access.availability_zone_id
+
+    @property
+    def security_group(self) -> ec2.ISecurityGroup:
+        """The group of the file system's own interfaces."""
+        return self._access.security_group
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of `security_group`; prefer `allow_mount_from`, which opens every port that is needed."""
+        return self._access.connections
+
+    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
+        """Open the ports to clients in `security_group`, and back where servers call clients. Idempotent.
+
+        The network's own group is in already. The rules stand in the stack of `security_group`, and go with it; those
+        of one imported by its id, or of the network's own stack, stand beside the file system.
+        """
+        self._access.ports.allow_clients(security_group)
+
+
+class ImportedFileSystem(Construct):
+    """As much as was told of a file system that exists already. Nothing is looked up, and nothing made but rules."""
+
+    def __init__(
+        self, scope: Construct, id: str, existing: ExistingLustre | ExistingOpenZfs, *, kind: FileSystemKind
+    ) -> None:
+        """Take what is known. Raises `FleetError` for what FSx gives no file system."""
+        raise_problems(check_mount_source(existing), subject=f"{scope.node.path}/{id}")
+        super().__init__(scope, id)
+        stack = cdk.Stack.of(self)
+        self.file_system_id = existing.file_system_id
+        self.dns_name = existing.dns_name or f"{existing.file_system_id}.fsx.{stack.region}.{stack.url_suffix}"
+        self.availability_zone_id: str | None = existing.availability_zone_id
+        group = security_group_of(self, "SecurityGroup", existing.security_group)
+        self._ports = (
+            None if group is None else FileSystemPorts(self, "Ports", security_group=group, kind=kind, owner=id)
+        )
+
+    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
+        """Open the ports between the file system's security group and this one.
+
+        Does nothing when the file system's own group was not told: then its ports must be open already.
+        """
+        if self._ports is not None:
+            self._ports.allow_clients(security_group)
 
 
 class Mountable(Protocol):

@@ -1,24 +1,26 @@
 """FSx for OpenZFS, for home directories: made here, or existing; and the volumes in it."""
 
 import aws_cdk as cdk
-import jsii
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
 from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.network.network import Network
-from llm_fleet.references import hold, security_group_of
+from llm_fleet.references import hold
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.file_systems import check_has_network, check_mount_source
+from llm_fleet.rules.file_systems import check_has_network
 from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
-from llm_fleet.spec.references import KEY
-from llm_fleet.storage.file_systems import FileSystemAccess, FileSystemPorts, MountableOpenZfs, open_zfs_ports
+from llm_fleet.storage.file_systems import (
+    OPEN_ZFS,
+    FileSystem,
+    ImportedFileSystem,
+    MountableOpenZfs,
+    open_zfs_kind,
+)
 
-_KIND = "FSx for OpenZFS"
 # Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
 # `crossmnt` shows snapshots, and `sync` (which the service adds) keeps what was said to be written.
 EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
@@ -80,8 +82,7 @@ class OpenZfsVolume(Construct):
         return self.resource.ref
 
 
-@jsii.implements(ec2.IConnectable)
-class OpenZfsFileSystem(Construct):
+class OpenZfsFileSystem(FileSystem):
     """An FSx for OpenZFS file system in one Availability Zone, made to be mounted as `/home` by every node.
 
     Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
@@ -110,40 +111,29 @@ class OpenZfsFileSystem(Construct):
         path = f"{scope.node.path}/{id}"
         spec = OpenZfsSpec() if spec is None else spec
         raise_problems(check_is_spec(spec, OpenZfsSpec, "spec"), subject=path)
-        zone = spec.availability_zone_id
-        problems = [*check_has_network(network, _KIND), *check_open_zfs(spec)]
+        problems = [*check_has_network(network, OPEN_ZFS), *check_open_zfs(spec)]
         if not problems:
-            claim = AddressClaim.for_file_system(owner=path, what=_KIND, availability_zone_id=zone)
+            zone = spec.availability_zone_id
+            claim = AddressClaim.for_file_system(owner=path, what=OPEN_ZFS, availability_zone_id=zone)
             problems = network.reserve_addresses([claim])
         raise_problems(problems, subject=path)
-        super().__init__(scope, id)
-        self._spec = spec
-        self._removal_policy = removal_policy
-        self._volume_names: list[str] = []
-        self._access = FileSystemAccess(
-            self,
-            "Access",
+        super().__init__(
+            scope,
+            id,
             network=network,
-            availability_zone_id=zone,
-            ports=open_zfs_ports(),
-            servers_talk=False,
-            kind=_KIND,
+            availability_zone_id=spec.availability_zone_id,
+            kind=open_zfs_kind(),
             removal_policy=removal_policy,
         )
-        self.resource = fsx.CfnFileSystem(
-            self,
-            "Resource",
+        self._spec = spec
+        self._volume_names: list[str] = []
+        self._make(
             file_system_type="OPENZFS",
-            subnet_ids=[self._access.subnet_id],
-            security_group_ids=[self._access.security_group.security_group_id],
             storage_type="SSD",
             storage_capacity=spec.storage_capacity_gib,
-            kms_key_id=None if spec.encryption_key is None else KEY.name_of(spec.encryption_key),
+            encryption_key=spec.encryption_key,
             open_zfs_configuration=_configuration(spec),
-            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
         )
-        """The L1 beneath."""
-        self._access.carry(self.resource)
 
     def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
         """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
@@ -178,16 +168,6 @@ class OpenZfsFileSystem(Construct):
         return ImportedOpenZfs(scope, id, existing)
 
     @property
-    def file_system_id(self) -> str:
-        """The id, `fs-…`."""
-        return self.resource.ref
-
-    @property
-    def dns_name(self) -> str:
-        """The name that clients mount."""
-        return self.resource.attr_dns_name
-
-    @property
     def volume_id(self) -> str | None:
         """The id of the root volume, `fsvol-…`."""
         return self.resource.attr_root_volume_id
@@ -196,25 +176,6 @@ class OpenZfsFileSystem(Construct):
     def export_path(self) -> str:
         """The NFS path of the root volume, `/fsx`."""
         return open_zfs_limits().root_export_path
-
-    @property
-    def availability_zone_id(self) -> str | None:
-        """The AZ id where it stands."""
-        return self._access.availability_zone_id
-
-    @property
-    def security_group(self) -> ec2.ISecurityGroup:
-        """The group of the file system's own interfaces."""
-        return self._access.security_group
-
-    @property
-    def connections(self) -> ec2.Connections:
-        """The connections of `security_group`; prefer `allow_mount_from`, which opens every port."""
-        return self._access.connections
-
-    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
-        """Open the ports to clients in `security_group`. Idempotent; the network's own group is in already."""
-        self._access.ports.allow_clients(security_group)
 
 
 def _configuration(spec: OpenZfsSpec) -> fsx.CfnFileSystem.OpenZFSConfigurationProperty:
@@ -242,37 +203,11 @@ def _configuration(spec: OpenZfsSpec) -> fsx.CfnFileSystem.OpenZFSConfigurationP
     )
 
 
-class ImportedOpenZfs(Construct):
-    """What `OpenZfsFileSystem.from_attributes` returns: as much of a file system as was told."""
+class ImportedOpenZfs(ImportedFileSystem):
+    """What `OpenZfsFileSystem.from_attributes` returns."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingOpenZfs) -> None:
-        """Take what is known; nothing is looked up and nothing made but rules."""
-        path = f"{scope.node.path}/{id}"
-        raise_problems(check_is_spec(existing, ExistingOpenZfs, "existing"), subject=path)
-        raise_problems(check_mount_source(existing), subject=path)
-        super().__init__(scope, id)
-        stack = cdk.Stack.of(self)
-        self.file_system_id = existing.file_system_id
-        self.dns_name = existing.dns_name or f"{existing.file_system_id}.fsx.{stack.region}.{stack.url_suffix}"
-        self.availability_zone_id: str | None = existing.availability_zone_id
+        """Take what is known."""
+        raise_problems(check_is_spec(existing, ExistingOpenZfs, "existing"), subject=f"{scope.node.path}/{id}")
+        super().__init__(scope, id, existing, kind=open_zfs_kind())
         self.volume_id: str | None = existing.volume_id
-        self._ports: FileSystemPorts | None = None
-        security_group = security_group_of(self, "SecurityGroup", existing.security_group)
-        if security_group is not None:
-            self._ports = FileSystemPorts(
-                self,
-                "Ports",
-                security_group=security_group,
-                ports=open_zfs_ports(),
-                both_ways=False,
-                name=_KIND,
-                owner=id,
-            )
-
-    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
-        """Open the ports between the file system's security group and this one.
-
-        Does nothing when the file system's own group was not told: then its ports must be open already.
-        """
-        if self._ports is not None:
-            self._ports.allow_clients(security_group)
