@@ -2,9 +2,9 @@
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
@@ -19,7 +19,7 @@ def log_group(
     *,
     name: str | None = None,
     retention_days: int,
-    encryption_key: kms.IKey | None = None,
+    encryption_key: IKeyRef | None = None,
     holds: str,
     removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
 ) -> logs.CfnLogGroup:
@@ -33,7 +33,7 @@ def log_group(
         id,
         log_group_name=name,
         retention_in_days=retention_days,
-        kms_key_id=encryption_key.key_arn if encryption_key else None,
+        kms_key_id=encryption_key,
     )
     group.apply_removal_policy(removal_policy)
     if encryption_key is None:

@@ -9,9 +9,8 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match, Template
 
-from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.network.network import Network
+from llm_fleet.network.network import ExistingNetwork, Network
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError

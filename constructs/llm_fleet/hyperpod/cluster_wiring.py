@@ -21,7 +21,7 @@ from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.training_runtime import image_repositories
-from llm_fleet.network.existing_network import ExistingNetwork
+from llm_fleet.network.network import ExistingNetwork
 from llm_fleet.network.security_group import let_through
 from llm_fleet.references import guard_of
 from llm_fleet.rules.terms import NodeReports

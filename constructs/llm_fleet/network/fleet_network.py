@@ -8,11 +8,10 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
-from llm_fleet.network.existing_network import ExistingNetwork
-from llm_fleet.network.network import AddressBook, InternetExit, Network
+from llm_fleet.network.network import AddressBook, ExistingNetwork, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
-from llm_fleet.network.zones import DatabaseSubnets, LoadBalancerSubnets, lead_out, make_zones
+from llm_fleet.network.zones import DatabaseSubnets, Ground, InternetExit, LoadBalancerSubnets, lead_out, make_zones
 from llm_fleet.references import hold, region_of
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.fields import check_is_spec
@@ -140,9 +139,7 @@ class FleetNetwork(Network):
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
         if self._database_subnets is None:
-            self._database_subnets = DatabaseSubnets(
-                self, "Database", vpc_id=self.cfn_vpc.ref, cidr=self._cidrs[0], zones=len(self.zones), name=self._name
-            )
+            self._database_subnets = DatabaseSubnets(self, "Database", self._ground, zones=len(self.zones))
         return self._database_subnets.subnets
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
@@ -190,32 +187,25 @@ class FleetNetwork(Network):
             self._database_subnets.keep()
 
     def _make_zones(self, spec: NetworkSpec) -> None:
-        internet_exit = (
-            None
-            if spec.internet == InternetAccess.NONE
-            else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
-        )
-        self.zones = make_zones(
-            self,
+        closed = spec.internet == InternetAccess.NONE
+        internet_exit = None if closed else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
+        self._ground = Ground(
             vpc_id=self.cfn_vpc.ref,
-            availability_zone_ids=self._zone_ids,
             cidr=spec.cidr,
             compute_cidr=spec.compute_cidr,
             compute_block=self.cfn_compute_block,
             internet_exit=internet_exit,
             name=self._name,
         )
+        self.zones = make_zones(self, self._ground, availability_zone_ids=self._zone_ids)
         gateways, self._routes = lead_out(self.zones, internet=spec.internet, internet_exit=internet_exit)
         self._load_balancer_subnets = (
             LoadBalancerSubnets(
                 self,
                 "LoadBalancers",
-                vpc_id=self.cfn_vpc.ref,
-                cidr=spec.cidr,
+                self._ground,
                 availability_zone_ids=spec.load_balancer_zone_ids,
-                internet_exit=internet_exit,
                 nat_gateway_id=gateways[0].ref if gateways else None,
-                name=self._name,
             )
             if spec.load_balancer_zone_ids
             else None

@@ -6,12 +6,12 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.network import node_endpoints
+from llm_fleet.logs import log_group
 from llm_fleet.network.zones import Zone
 
 
@@ -24,40 +24,27 @@ def vpc_of_zones(
     count as isolated: nothing leads out of them.
     """
     inner = [zone.private for zone in zones] + [zone.compute for zone in zones]
-    ids = [subnet.ref for subnet in inner]
-    cidrs = [subnet.cidr_block or "" for subnet in inner]
-    tables = [zone.route_table.ref for zone in zones] * 2
-    names = ["Private", "Compute"]
-    availability_zones = [zone.private.attr_availability_zone for zone in zones]
-    public = [zone.public.subnet_id for zone in zones if zone.public]
-    if not public:
-        vpc = ec2.Vpc.from_vpc_attributes(
-            scope,
-            "Vpc",
-            vpc_id=vpc_id,
-            vpc_cidr_block=cidr,
-            availability_zones=availability_zones,
-            isolated_subnet_ids=ids,
-            isolated_subnet_names=names,
-            isolated_subnet_route_table_ids=tables,
-            isolated_subnet_ipv4_cidr_blocks=cidrs,
-        )
-        return vpc, vpc.isolated_subnets[len(zones) :]
+    public = [zone.public for zone in zones if zone.public]
+    kind = "private" if public else "isolated"
+    attributes: dict[str, Any] = {
+        f"{kind}_subnet_ids": [subnet.ref for subnet in inner],
+        f"{kind}_subnet_names": ["Private", "Compute"],
+        f"{kind}_subnet_route_table_ids": [zone.route_table.ref for zone in zones] * 2,
+        f"{kind}_subnet_ipv4_cidr_blocks": [subnet.cidr_block or "" for subnet in inner],
+    }
+    if public:
+        attributes["public_subnet_ids"] = [subnet.subnet_id for subnet in public]
+        attributes["public_subnet_names"] = ["Public"]
+        attributes["public_subnet_route_table_ids"] = [subnet.route_table_id for subnet in public]
     vpc = ec2.Vpc.from_vpc_attributes(
         scope,
         "Vpc",
         vpc_id=vpc_id,
         vpc_cidr_block=cidr,
-        availability_zones=availability_zones,
-        public_subnet_ids=public,
-        public_subnet_names=["Public"],
-        public_subnet_route_table_ids=[zone.public.route_table_id for zone in zones if zone.public],
-        private_subnet_ids=ids,
-        private_subnet_names=names,
-        private_subnet_route_table_ids=tables,
-        private_subnet_ipv4_cidr_blocks=cidrs,
+        availability_zones=[zone.private.attr_availability_zone for zone in zones],
+        **attributes,
     )
-    return vpc, vpc.private_subnets[len(zones) :]
+    return vpc, (vpc.private_subnets if public else vpc.isolated_subnets)[len(zones) :]
 
 
 def make_vpc(scope: Construct, *, cidr: str, compute_cidr: str, name: str) -> tuple[ec2.CfnVPC, ec2.CfnVPCCidrBlock]:
@@ -201,21 +188,15 @@ class FlowLogs(Construct):
         - `name`: what Name tags begin with.
         """
         super().__init__(scope, id)
-        self.log_group = logs.CfnLogGroup(
+        self.log_group = log_group(
             self,
             "LogGroup",
-            retention_in_days=retention_days,
-            kms_key_id=encryption_key,
+            retention_days=retention_days,
+            encryption_key=encryption_key,
+            holds=". Flow logs hold addresses and byte counts, no payload; give encryption_key where a key of yours is "
+            "asked for",
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
-        if not encryption_key:
-            cdk.Validations.of(self.log_group).acknowledge(
-                cdk.Acknowledgment(
-                    id="NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-                    reason="CloudWatch Logs encrypts every log group with a key of its own. Flow logs hold addresses "
-                    "and byte counts, no payload; give encryption_key where a key of yours is asked for.",
-                )
-            )
         self.role = iam.CfnRole(
             self,
             "Role",

@@ -1,14 +1,16 @@
-"""Availability Zones: their CIDR blocks, their subnets, and those for databases and load balancers alone."""
+"""Availability Zones: the way to the internet, CIDR blocks, subnets, those for databases and load balancers alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.network import address_facts
-from llm_fleet.network.network import InternetExit, zone_construct_id
+from llm_fleet.network.network import zone_construct_id
 from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import nat_gateways
@@ -25,7 +27,74 @@ from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 
-_ANYWHERE = "0.0.0.0/0"
+
+class InternetExit(Construct):
+    """An internet gateway attached to a VPC, and a route table for public subnets.
+
+    NAT gateways, their addresses and the default route name the attachment as a dependency: nothing in their
+    properties refers to it, and without it CloudFormation makes them, and fails, before the gateway is attached.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, vpc_id: str, name: str) -> None:
+        """Make it in the VPC `vpc_id`; `name` is what Name tags begin with."""
+        super().__init__(scope, id)
+        gateway = ec2.CfnInternetGateway(self, "Resource", tags=_name(name))
+        self.attachment = ec2.CfnVPCGatewayAttachment(
+            self, "Attachment", vpc_id=vpc_id, internet_gateway_id=gateway.ref
+        )
+        self.route_table = ec2.CfnRouteTable(self, "RouteTable", vpc_id=vpc_id, tags=_name(f"{name}/public"))
+        self.route = _default_route(self, self.route_table, gateway_id=gateway.ref)
+        self.route.add_resource_dependency(self.attachment)
+        acknowledge(
+            self.route,
+            "Only the public subnets use this table. Nothing but NAT gateways and load balancers that are asked to be "
+            "public stands in them, and they give out no public addresses: nodes reach package mirrors and registries "
+            "through NAT alone.",
+            "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What subnets are made in."""
+
+    vpc_id: str
+    cidr: str
+    """The VPC's first block, of all but compute subnets."""
+    compute_cidr: str
+    compute_block: ec2.CfnVPCCidrBlock
+    """The association of `compute_cidr` with the VPC."""
+    internet_exit: InternetExit | None
+    name: str
+    """What Name tags begin with."""
+
+
+def _name(name: str) -> list[cdk.CfnTag]:
+    return [cdk.CfnTag(key="Name", value=name)]
+
+
+def _subnet(scope: Construct, id: str, ground: Ground, cidr: str, tag: str, **zone: Any) -> ec2.CfnSubnet:
+    """Return a subnet in the AZ that `zone` names: `availability_zone_id` or `availability_zone`."""
+    subnet = ec2.CfnSubnet(
+        scope, id, vpc_id=ground.vpc_id, cidr_block=cidr, map_public_ip_on_launch=False, tags=_name(tag), **zone
+    )
+    hold(subnet)
+    return subnet
+
+
+def _route_table(scope: Construct, id: str, ground: Ground, tag: str) -> ec2.CfnRouteTable:
+    return ec2.CfnRouteTable(scope, id, vpc_id=ground.vpc_id, tags=_name(tag))
+
+
+def _default_route(scope: Construct, table: ec2.CfnRouteTable, **way: Any) -> ec2.CfnRoute:
+    """Return the route by `way`, `nat_gateway_id` or `gateway_id`, of all that is not for the VPC."""
+    return ec2.CfnRoute(scope, "DefaultRoute", route_table_id=table.ref, destination_cidr_block="0.0.0.0/0", **way)
+
+
+def _associate(
+    scope: Construct, id: str, subnet: ec2.CfnSubnet, table: ec2.CfnRouteTable
+) -> ec2.CfnSubnetRouteTableAssociation:
+    return ec2.CfnSubnetRouteTableAssociation(scope, id, subnet_id=subnet.ref, route_table_id=table.ref)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,86 +118,55 @@ class PublicSubnet:
 class Zone(Construct):
     """A private and a compute subnet with one route table, and a public subnet where there is a way out."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        vpc_id: str,
-        availability_zone_id: str,
-        cidrs: ZoneCidrs,
-        compute_block: ec2.CfnVPCCidrBlock,
-        internet_exit: InternetExit | None,
-        name: str,
-    ) -> None:
-        """Make the subnets in the AZ of that id; the compute subnet waits for `compute_block` to be associated."""
+    def __init__(self, scope: Construct, id: str, ground: Ground, *, availability_zone_id: str, index: int) -> None:
+        """Make the subnets in the AZ of that id, the network's AZ at `index`.
+
+        The compute subnet waits for its block to be associated.
+        """
         super().__init__(scope, id)
-        self._vpc_id = vpc_id
+        self._ground = ground
         self._availability_zone_id = availability_zone_id
-        self._name = name
+        self._tag = f"{ground.name}/{availability_zone_id}"
+        cidrs = zone_cidrs(ground.cidr, ground.compute_cidr, zone=index)
         self.private = self._subnet("Private", cidrs.private)
         self.compute = self._subnet("Compute", cidrs.compute)
-        self.compute.add_resource_dependency(compute_block)
-        self.route_table = ec2.CfnRouteTable(self, "RouteTable", vpc_id=vpc_id, tags=self._tags("private"))
-        self._associate("Private", self.private, self.route_table)
-        self.compute_association = self._associate("Compute", self.compute, self.route_table)
+        self.compute.add_resource_dependency(ground.compute_block)
+        self.route_table = _route_table(self, "RouteTable", ground, f"{self._tag}/private")
+        _associate(self, "PrivateRouteTableAssociation", self.private, self.route_table)
+        self.compute_association = _associate(self, "ComputeRouteTableAssociation", self.compute, self.route_table)
         self.public: PublicSubnet | None = None
-        if internet_exit:
-            public = self._subnet("Public", cidrs.public)
+        if ground.internet_exit:
+            public, table = self._subnet("Public", cidrs.public), ground.internet_exit.route_table
             self.public = PublicSubnet(
                 subnet_id=public.ref,
-                route_table_id=internet_exit.route_table.ref,
-                association=self._associate("Public", public, internet_exit.route_table),
+                route_table_id=table.ref,
+                association=_associate(self, "PublicRouteTableAssociation", public, table),
             )
 
     def nat_gateway(self, internet_exit: InternetExit) -> ec2.CfnNatGateway:
         """Make a NAT gateway, with an address of its own, in the public subnet."""
         if not self.public:
             raise ValueError("a NAT gateway needs a public subnet")
-        address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=self._tags("nat"))
+        address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=_name(f"{self._tag}/nat"))
         address.add_resource_dependency(internet_exit.attachment)
         gateway = ec2.CfnNatGateway(
             self,
             "NatGateway",
             subnet_id=self.public.subnet_id,
             allocation_id=address.attr_allocation_id,
-            tags=self._tags("nat"),
+            tags=_name(f"{self._tag}/nat"),
         )
         gateway.add_resource_dependency(internet_exit.attachment)
         return gateway
 
     def route_out(self, nat_gateway: ec2.CfnNatGateway) -> ec2.CfnRoute:
         """Lead everything that is not for the VPC to `nat_gateway`."""
-        return ec2.CfnRoute(
-            self,
-            "DefaultRoute",
-            route_table_id=self.route_table.ref,
-            destination_cidr_block=_ANYWHERE,
-            nat_gateway_id=nat_gateway.ref,
-        )
+        return _default_route(self, self.route_table, nat_gateway_id=nat_gateway.ref)
 
     def _subnet(self, kind: str, cidr: str) -> ec2.CfnSubnet:
-        subnet = ec2.CfnSubnet(
-            self,
-            f"{kind}Subnet",
-            vpc_id=self._vpc_id,
-            availability_zone_id=self._availability_zone_id,
-            cidr_block=cidr,
-            map_public_ip_on_launch=False,
-            tags=self._tags(kind.lower()),
-        )
-        hold(subnet)
-        return subnet
-
-    def _associate(
-        self, kind: str, subnet: ec2.CfnSubnet, table: ec2.CfnRouteTable
-    ) -> ec2.CfnSubnetRouteTableAssociation:
-        return ec2.CfnSubnetRouteTableAssociation(
-            self, f"{kind}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=table.ref
-        )
-
-    def _tags(self, kind: str) -> list[cdk.CfnTag]:
-        return [cdk.CfnTag(key="Name", value=f"{self._name}/{kind}")]
+        tag = f"{self._tag}/{kind.lower()}"
+        zone = self._availability_zone_id
+        return _subnet(self, f"{kind}Subnet", self._ground, cidr, tag, availability_zone_id=zone)
 
 
 def zone_cidrs(cidr: str, compute_cidr: str, *, zone: int) -> ZoneCidrs:
@@ -176,29 +214,10 @@ def _part(cidr: str, slots: int, slot: int) -> str:
     return cdk.Fn.select(slot, cdk.Fn.cidr(cidr, slots, str(host_bits)))
 
 
-def make_zones(
-    scope: Construct,
-    *,
-    vpc_id: str,
-    availability_zone_ids: Sequence[str],
-    cidr: str,
-    compute_cidr: str,
-    compute_block: ec2.CfnVPCCidrBlock,
-    internet_exit: InternetExit | None,
-    name: str,
-) -> list[Zone]:
+def make_zones(scope: Construct, ground: Ground, *, availability_zone_ids: Sequence[str]) -> list[Zone]:
     """Make the subnets of each AZ."""
     return [
-        Zone(
-            scope,
-            zone_construct_id(zone_id, index),
-            vpc_id=vpc_id,
-            availability_zone_id=zone_id,
-            cidrs=zone_cidrs(cidr, compute_cidr, zone=index),
-            compute_block=compute_block,
-            internet_exit=internet_exit,
-            name=f"{name}/{zone_id}",
-        )
+        Zone(scope, zone_construct_id(zone_id, index), ground, availability_zone_id=zone_id, index=index)
         for index, zone_id in enumerate(availability_zone_ids)
     ]
 
@@ -223,34 +242,24 @@ class DatabaseSubnets(Construct):
     subnets of AZs, the seventh and the eighth.
     """
 
-    def __init__(self, scope: Construct, id: str, *, vpc_id: str, cidr: str, zones: int, name: str) -> None:
-        """Make them in the VPC `vpc_id`, whose primary block is `cidr`; `name` is what Name tags begin with.
+    def __init__(self, scope: Construct, id: str, ground: Ground, *, zones: int) -> None:
+        """Make them, beside the subnets of `zones` AZs.
 
         Raises `FleetError` (LF699) in a network of so many AZs that no part of the block is free.
         """
         super().__init__(scope, id)
         self._made: list[ec2.CfnSubnet] = []
         self.subnets: list[ec2.ISubnet] = []
-        for index, part in enumerate(database_cidrs(cidr, zones=zones, subject=scope.node.path)):
-            tags = [cdk.CfnTag(key="Name", value=f"{name}/database{index + 1}")]
-            table = ec2.CfnRouteTable(self, f"RouteTable{index + 1}", vpc_id=vpc_id, tags=tags)
-            subnet = ec2.CfnSubnet(
-                self,
-                f"Subnet{index + 1}",
-                vpc_id=vpc_id,
-                availability_zone=cdk.Fn.select(index, cdk.Fn.get_azs()),
-                cidr_block=part,
-                map_public_ip_on_launch=False,
-                tags=tags,
-            )
-            ec2.CfnSubnetRouteTableAssociation(
-                self, f"RouteTableAssociation{index + 1}", subnet_id=subnet.ref, route_table_id=table.ref
-            )
-            hold(subnet)
+        for index, part in enumerate(database_cidrs(ground.cidr, zones=zones, subject=scope.node.path)):
+            number, tag = index + 1, f"{ground.name}/database{index + 1}"
+            table = _route_table(self, f"RouteTable{number}", ground, tag)
+            zone = cdk.Fn.select(index, cdk.Fn.get_azs())
+            subnet = _subnet(self, f"Subnet{number}", ground, part, tag, availability_zone=zone)
+            _associate(self, f"RouteTableAssociation{number}", subnet, table)
             self._made.append(subnet)
             self.subnets.append(
                 ec2.Subnet.from_subnet_attributes(
-                    self, f"Imported{index + 1}", subnet_id=subnet.ref, route_table_id=table.ref
+                    self, f"Imported{number}", subnet_id=subnet.ref, route_table_id=table.ref
                 )
             )
 
@@ -271,20 +280,17 @@ class LoadBalancerSubnets(Construct):
         self,
         scope: Construct,
         id: str,
+        ground: Ground,
         *,
-        vpc_id: str,
-        cidr: str,
         availability_zone_ids: Sequence[str],
-        internet_exit: InternetExit | None,
         nat_gateway_id: str | None,
-        name: str,
     ) -> None:
-        """Make them in the VPC `vpc_id`, whose primary block is `cidr`; `name` is what Name tags begin with.
+        """Make them in the AZs of these ids.
 
         `nat_gateway_id`: the way out of the private ones; a load balancer in them may have to fetch an issuer's keys.
         """
         super().__init__(scope, id)
-        self._vpc_id = vpc_id
+        self._ground = ground
         self.private: dict[str, ec2.ISubnet] = {}
         """By AZ id."""
         self.public: dict[str, ec2.ISubnet] = {}
@@ -292,49 +298,25 @@ class LoadBalancerSubnets(Construct):
         self.ways: list[IDependable] = []
         """Routes and what binds subnets to them."""
         for index, zone_id in enumerate(availability_zone_ids):
-            private, public = load_balancer_cidrs(cidr, index=index)
+            private, public = load_balancer_cidrs(ground.cidr, index=index)
             zone = Construct(self, zone_construct_id(zone_id, index))
-            tag = f"{name}/{zone_id}/load-balancer"
-            table = ec2.CfnRouteTable(zone, "RouteTable", vpc_id=vpc_id, tags=_name(f"{tag}/private"))
+            table = _route_table(zone, "RouteTable", ground, f"{ground.name}/{zone_id}/load-balancer/private")
             if nat_gateway_id:
-                route = ec2.CfnRoute(
-                    zone,
-                    "DefaultRoute",
-                    route_table_id=table.ref,
-                    destination_cidr_block=_ANYWHERE,
-                    nat_gateway_id=nat_gateway_id,
-                )
-                self.ways.append(route)
-            self.private[zone_id] = self._subnet(zone, "Private", zone_id, private, table.ref, tag)
-            if internet_exit:
-                self.public[zone_id] = self._subnet(zone, "Public", zone_id, public, internet_exit.route_table.ref, tag)
+                self.ways.append(_default_route(zone, table, nat_gateway_id=nat_gateway_id))
+            self.private[zone_id] = self._add(zone, "Private", zone_id, private, table)
+            if ground.internet_exit:
+                table = ground.internet_exit.route_table
+                self.public[zone_id] = self._add(zone, "Public", zone_id, public, table)
 
-    def _subnet(
-        self, zone: Construct, kind: str, zone_id: str, cidr: str, route_table_id: str, tag: str
-    ) -> ec2.ISubnet:
-        subnet = ec2.CfnSubnet(
-            zone,
-            f"{kind}Subnet",
-            vpc_id=self._vpc_id,
-            availability_zone_id=zone_id,
-            cidr_block=cidr,
-            map_public_ip_on_launch=False,
-            tags=_name(f"{tag}/{kind.lower()}"),
-        )
-        hold(subnet)
-        association = ec2.CfnSubnetRouteTableAssociation(
-            zone, f"{kind}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=route_table_id
-        )
-        self.ways.append(association)
+    def _add(self, zone: Construct, kind: str, zone_id: str, cidr: str, table: ec2.CfnRouteTable) -> ec2.ISubnet:
+        tag = f"{self._ground.name}/{zone_id}/load-balancer/{kind.lower()}"
+        subnet = _subnet(zone, f"{kind}Subnet", self._ground, cidr, tag, availability_zone_id=zone_id)
+        self.ways.append(_associate(zone, f"{kind}RouteTableAssociation", subnet, table))
         return ec2.Subnet.from_subnet_attributes(
             zone,
             kind,
             subnet_id=subnet.ref,
             availability_zone=subnet.attr_availability_zone,
             ipv4_cidr_block=cidr,
-            route_table_id=route_table_id,
+            route_table_id=table.ref,
         )
-
-
-def _name(name: str) -> list[cdk.CfnTag]:
-    return [cdk.CfnTag(key="Name", value=name)]
