@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
     from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts as LifecycleScripts
+    from llm_fleet.iam.node_role import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
-    from llm_fleet.iam.permissions import NodeFeatures as NodeFeatures
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.export import ModelExport as ModelExport
     from llm_fleet.inference.service import InferenceService as InferenceService
@@ -202,8 +202,7 @@ _HOMES = {
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
     "hyperpod.lifecycle_scripts": ("LifecycleScripts",),
-    "iam.node_role": ("NodeRole",),
-    "iam.permissions": ("NodeFeatures",),
+    "iam.node_role": ("NodeFeatures", "NodeRole"),
     "iam.session_document": ("SessionDocument",),
     "inference.export": ("ModelExport",),
     "inference.service": ("InferenceService",),

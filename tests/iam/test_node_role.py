@@ -13,8 +13,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 
-from llm_fleet.iam.node_role import NodeRole
-from llm_fleet.iam.permissions import NodeFeatures
+from llm_fleet.iam.node_role import NodeFeatures, NodeRole
 from llm_fleet.iam.statements import BucketAccess
 from llm_fleet.rules.problem import FleetError
 

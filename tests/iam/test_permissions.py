@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.iam.permissions import NodeFeatures, permissions
+from llm_fleet.iam.node_role import NodeFeatures, permissions
 from llm_fleet.iam.session_document import keep_sessions, use_sessions
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess, describe
 from llm_fleet.rules.values import policy_size

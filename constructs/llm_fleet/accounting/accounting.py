@@ -1,18 +1,143 @@
-"""What a ParallelCluster's accounting needs of the CDK: open ports, permissions, the name of its schema."""
+"""What Slurm's accounting outside a cluster needs around its database: its place, secrets, open ports, permissions."""
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_rds as rds
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import let_in
 from llm_fleet.accounting.database_server import parallelcluster_schema
-from llm_fleet.references import guard_of
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import let_through, rule_description
+from llm_fleet.references import guard_of, hold
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.references import SECRET
 from llm_fleet.spec.slurm_database import Accounting
+
+
+class DatabasePlace(Construct):
+    """A subnet group, and a security group that lets nobody in until a cluster asks."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        network: Network,
+        subnets: Sequence[ec2.ISubnet],
+        removal_policy: cdk.RemovalPolicy,
+    ) -> None:
+        """Make both in the network's VPC, to be kept or deleted with the database."""
+        super().__init__(scope, id)
+        owner = f"Slurm accounting database {scope.node.id}"
+        group = ec2.SecurityGroup(
+            self,
+            "SecurityGroup",
+            vpc=network.vpc,
+            description=rule_description(owner),
+            # It opens no connection, and the CDK's default would let it open any.
+            allow_all_outbound=False,
+        )
+        group.apply_removal_policy(removal_policy)
+        hold(group)
+        self.security_group: ec2.ISecurityGroup = group
+        self.subnet_group = rds.CfnDBSubnetGroup(
+            self,
+            "SubnetGroup",
+            db_subnet_group_description=owner,
+            subnet_ids=[subnet.subnet_id for subnet in subnets],
+        )
+        self.subnet_group.apply_removal_policy(removal_policy)
+        if removal_policy != cdk.RemovalPolicy.DESTROY:
+            network.keep()
+
+
+_NOT_ROTATED = (
+    "slurmdbd reads its password when it starts, and each service brings a new one to it in a way of its own: a "
+    "rotation by itself would end the accounting of every cluster. How to change it is in docs/constructs/accounting.md"
+)
+
+
+class DatabaseSecrets(Construct):
+    """A generated password, beside its user name as JSON, and by itself.
+
+    HyperPod reads JSON of `username` and `password`, ParallelCluster a text that is the password. The password is made
+    by Secrets Manager when the stack is deployed, and reaches the second secret and the database by a dynamic
+    reference: it is in no template. Letters and digits only, as slurmdbd.conf ends a value at `#` and blanks, and RDS
+    refuses `/`, `"` and `@`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        user_name: str,
+        encryption_key: kms.IKey | None,
+        removal_policy: cdk.RemovalPolicy,
+    ) -> None:
+        """Make both secrets. `encryption_key`: `None` is the key `aws/secretsmanager` of the account."""
+        super().__init__(scope, id)
+        owner = f"Slurm accounting database {scope.node.id}"
+        credentials = secretsmanager.Secret(
+            self,
+            "Credentials",
+            description=f"{owner}: user name and password, for HyperPod",
+            generate_secret_string=secretsmanager.SecretStringGenerator(
+                secret_string_template=json.dumps({"username": user_name}),
+                generate_string_key="password",
+                exclude_punctuation=True,
+                password_length=slurm_database_facts().password_length,
+            ),
+            encryption_key=encryption_key,
+            removal_policy=removal_policy,
+        )
+        hold(credentials)
+        self.master_password: str = credentials.secret_value_from_json("password").unsafe_unwrap()
+        """A dynamic reference."""
+        password = secretsmanager.Secret(
+            self,
+            "Password",
+            description=f"{owner}: the password alone, for ParallelCluster",
+            secret_string_value=credentials.secret_value_from_json("password"),
+            encryption_key=encryption_key,
+            removal_policy=removal_policy,
+        )
+        hold(password)
+        self.credentials = cast(secretsmanager.ISecret, credentials)
+        """JSON of `username` and `password`."""
+        self.password = cast(secretsmanager.ISecret, password)
+        """The password and nothing else."""
+        for secret in (credentials, password):
+            acknowledge(secret, _NOT_ROTATED, "AwsSolutions-SMG4", "NIST.800.53.R5-SecretsManagerRotationEnabled")
+
+
+def let_in(
+    scope: Construct, groups: Sequence[ec2.ISecurityGroup], connections: ec2.IConnectable, *, port: int
+) -> list[Construct]:
+    """Let nodes in `groups`, of the cluster at `scope`, open connections to what `connections` guards.
+
+    The rules of a group that the cluster's stack makes stand in that stack, which waits for the guard's already. Those
+    of a group that clusters share, and of one that is known by its id and that any stack may import, stand beside the
+    guard, once for all clusters that are given the same guard. A guard that is the nodes' own group needs no rule.
+    """
+    rules: list[Construct] = []
+    for guard in connections.connections.security_groups:
+        for group in groups:
+            if group.security_group_id == guard.security_group_id:
+                continue
+            made_here = is_unresolved(group.security_group_id) and cdk.Stack.of(group) is cdk.Stack.of(scope)
+            home = scope if made_here else guard
+            rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
+    return rules
 
 
 def with_schema(accounting: Accounting, scope: Construct, *, cluster_name: str) -> Accounting:

@@ -9,6 +9,7 @@ same name, so each cluster has a schema of its own, and one made anew another th
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_rds as rds
@@ -45,8 +46,12 @@ def explain_cluster(cluster: rds.CfnDBCluster, servers: Sequence[rds.CfnDBInstan
     )
     acknowledge(cluster, _GENERAL_LOG, "NIST.800.53.R5-RDSLoggingEnabled[LogExport::general]")
     for server in servers:
-        acknowledge(server, _MONITORING, "NIST.800.53.R5-RDSEnhancedMonitoringEnabled")
-        acknowledge(server, _BACKUP_PLAN, "NIST.800.53.R5-RDSInBackupPlan")
+        _explain_server(server)
+
+
+def _explain_server(server: rds.CfnDBInstance) -> None:
+    acknowledge(server, _MONITORING, "NIST.800.53.R5-RDSEnhancedMonitoringEnabled")
+    acknowledge(server, _BACKUP_PLAN, "NIST.800.53.R5-RDSInBackupPlan")
 
 
 def explain_instance(instance: rds.CfnDBInstance) -> None:
@@ -59,8 +64,7 @@ def explain_instance(instance: rds.CfnDBInstance) -> None:
         "security group knows clusters only",
         "NIST.800.53.R5-RDSLoggingEnabled[LogExport::audit]",
     )
-    acknowledge(instance, _MONITORING, "NIST.800.53.R5-RDSEnhancedMonitoringEnabled")
-    acknowledge(instance, _BACKUP_PLAN, "NIST.800.53.R5-RDSInBackupPlan")
+    _explain_server(instance)
     if not instance.multi_az:
         acknowledge(
             instance,
@@ -146,30 +150,20 @@ def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
     instance = rds.CfnDBInstance(
         scope,
         "Resource",
-        **in_request(spec),
-        engine_version=spec.effective_version,
+        **_common(options),
         db_instance_class=spec.instance_class or _CLASS,
         allocated_storage=str(storage),
         max_allocated_storage=storage * _GROWTH,
         storage_type="gp3",
         multi_az=spec.standby,
         db_parameter_group_name=parameters.ref,
-        db_subnet_group_name=options.subnet_group_name,
         vpc_security_groups=[options.security_group_id],
         port=str(spec.port),
-        master_user_password=options.master_password,
-        storage_encrypted=True,
-        kms_key_id=options.key_arn,
-        copy_tags_to_snapshot=True,
         auto_minor_version_upgrade=True,
         publicly_accessible=False,
-        deletion_protection=options.deletion_protection,
-        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[spec.engine].logs),
     )
     explain_instance(instance)
-    instance.apply_removal_policy(options.removal_policy)
-    snapshot = options.removal_policy == cdk.RemovalPolicy.SNAPSHOT
-    parameters.apply_removal_policy(cdk.RemovalPolicy.DESTROY if snapshot else options.removal_policy)
+    _keep(options.removal_policy, instance, parameters)
     return DatabaseServer(
         resource=instance,
         endpoint=instance.attr_endpoint_address,
@@ -194,21 +188,13 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
     cluster = rds.CfnDBCluster(
         scope,
         "Resource",
-        **in_request(spec),
-        engine_version=spec.effective_version,
+        **_common(options),
         db_cluster_parameter_group_name=parameters.ref,
-        db_subnet_group_name=options.subnet_group_name,
         vpc_security_group_ids=[options.security_group_id],
         port=spec.port,
-        master_user_password=options.master_password,
         serverless_v2_scaling_configuration=rds.CfnDBCluster.ServerlessV2ScalingConfigurationProperty(
             min_capacity=least, max_capacity=most
         ),
-        storage_encrypted=True,
-        kms_key_id=options.key_arn,
-        copy_tags_to_snapshot=True,
-        deletion_protection=options.deletion_protection,
-        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[spec.engine].logs),
     )
     servers = [
         rds.CfnDBInstance(
@@ -225,7 +211,7 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
         for index in range(2 if spec.standby else 1)
     ]
     explain_cluster(cluster, servers)
-    _keep(options.removal_policy, parameters, cluster, servers)
+    _keep(options.removal_policy, cluster, parameters, *servers)
     return DatabaseServer(
         resource=cluster,
         endpoint=cluster.attr_endpoint_address,
@@ -235,17 +221,27 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
     )
 
 
-def _keep(
-    policy: cdk.RemovalPolicy,
-    parameters: rds.CfnDBClusterParameterGroup,
-    cluster: rds.CfnDBCluster,
-    servers: list[rds.CfnDBInstance],
-) -> None:
-    cluster.apply_removal_policy(policy)
-    # A snapshot is of the whole cluster; what stands around it has none.
-    beside = cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy
-    for resource in (parameters, *servers):
-        resource.apply_removal_policy(beside)
+def _common(options: ServerOptions) -> dict[str, Any]:
+    """Return what holds for an instance and a cluster alike."""
+    spec = options.spec
+    return {
+        **in_request(spec),
+        "engine_version": spec.effective_version,
+        "db_subnet_group_name": options.subnet_group_name,
+        "master_user_password": options.master_password,
+        "storage_encrypted": True,
+        "kms_key_id": options.key_arn,
+        "copy_tags_to_snapshot": True,
+        "deletion_protection": options.deletion_protection,
+        "enable_cloudwatch_logs_exports": list(slurm_database_facts().engines[spec.engine].logs),
+    }
+
+
+def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *beside: cdk.CfnResource) -> None:
+    """Keep or delete `resource`, which holds the data, and what stands beside it, which has no snapshot of its own."""
+    resource.apply_removal_policy(policy)
+    for each in beside:
+        each.apply_removal_policy(cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy)
 
 
 _ADDRESS = 8

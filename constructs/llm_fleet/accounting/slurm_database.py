@@ -11,7 +11,7 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
-from llm_fleet.accounting.accounting_database import DatabasePlace, DatabaseSecrets
+from llm_fleet.accounting.accounting import DatabasePlace, DatabaseSecrets
 from llm_fleet.accounting.database_server import ServerOptions, aurora, database_parameters, rds_instance
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.network.network import Network

@@ -12,11 +12,10 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IConstruct, IDependable
 
-from llm_fleet.accounting.accounting_database import let_in
+from llm_fleet.accounting.accounting import let_in
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.iam.node_role import NodeRole
-from llm_fleet.iam.permissions import NodeFeatures
+from llm_fleet.iam.node_role import NodeFeatures, NodeRole
 from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.downloads import Downloads

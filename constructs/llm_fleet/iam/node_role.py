@@ -1,15 +1,235 @@
-"""The role that HyperPod's nodes act with."""
+"""The role that HyperPod's nodes act with, and what nodes may do, by the features that a cluster has.
 
+From features to statements, each with its reason. We do not attach AmazonSageMakerClusterInstanceRolePolicy: it lets
+every node read every bucket of the account whose name begins with `sagemaker-`
+(arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy, v1). Its other statements are here, narrowed to the
+account and region. Which actions know resources is from AWS's service authorization reference; a test compares it with
+the copy in cfn-lint.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.permissions import NodeFeatures, permissions
-from llm_fleet.iam.statements import Permission, Place, characters_of, reasons_of, statement_of
+from llm_fleet.catalog.data_file import load
+from llm_fleet.iam.resource_permissions import (
+    change_bucket,
+    network,
+    open_sessions,
+    pull_images,
+    read_bucket,
+    write_only,
+)
+from llm_fleet.iam.statements import (
+    BucketAccess,
+    Permission,
+    Place,
+    SecretAccess,
+    characters_of,
+    reasons_of,
+    statement_of,
+)
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.values import policy_size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFeatures:
+    """The features from which a node's policy is made. What is left out grants nothing."""
+
+    cluster_name: str | None = None
+    """Narrows the log group to this cluster's. `None`: the log groups of all HyperPod clusters of the account."""
+    bundle: BucketAccess | None = None
+    """The lifecycle bundle, read at node start."""
+    vpc: bool = False
+    """The cluster has a `VpcConfig`: HyperPod makes network interfaces in the customer's subnets with this role."""
+    existing_subnets: bool = False
+    """Some of the subnets exist already, so that they may belong to another account, which shares them by AWS RAM."""
+    efa_file_system: bool = False
+    """A Lustre file system that should be reached over EFA: nodes ask FSx whether it can be."""
+    read_buckets: tuple[BucketAccess, ...] = ()
+    """Data that jobs read."""
+    write_buckets: tuple[BucketAccess, ...] = ()
+    """Data that jobs read, write and delete, e.g. checkpoints."""
+    reports: BucketAccess | None = None
+    """Where nodes put the report of their start; write only."""
+    report_events: bool = False
+    """Nodes count failed starts in a metric of llm-fleet's own namespace, and tell each by an event."""
+    mirror: BucketAccess | None = None
+    """The mirror of what nodes fetch when they start."""
+    accounting_secret: SecretAccess | None = None
+    """Password of the external accounting database."""
+    directory_secret: SecretAccess | None = None
+    """Password of the reader of an LDAP directory."""
+    hub_token_secret: SecretAccess | None = None
+    """Token of the Hugging Face Hub, which jobs read."""
+    rollback_alarms: tuple[str, ...] = ()
+    """Names of the CloudWatch alarms that end a rolling update."""
+    image_repositories: tuple[str, ...] = ()
+    """ARNs of private ECR repositories that jobs pull from."""
+    metrics_workspaces: tuple[str, ...] = ()
+    """ARNs of Amazon Managed Prometheus workspaces that nodes write metrics to."""
+    metrics_log_group: str | None = None
+    """Name of the log group of whose lines CloudWatch makes metrics."""
+
+
+def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Return every statement that HyperPod's nodes with `features` need at `place`, in a stable order."""
+    below = f"{features.cluster_name}/*" if features.cluster_name else "*"
+    return (
+        Permission(
+            sid="Logs",
+            # assumption: hyperpod-agents-write-to-cluster-logs
+            actions=("logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(place.arn("logs", f"log-group:/aws/sagemaker/Clusters/{below}"),),
+            reason="HyperPod's log shipper writes the output of lifecycle scripts and agents; the cluster id, "
+            "which ends the group's name, is known only once the cluster exists",
+        ),
+        Permission(
+            sid="PlatformMetrics",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringEquals": {"cloudwatch:namespace": "/aws/sagemaker/Clusters"}},
+            reason="HyperPod's agents report node health; metrics have no ARN, so the namespace is what limits it",
+        ),
+        sessions(),
+        *parallelcluster_permissions(features, place),
+    )
+
+
+def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Return what `features` need besides what the platform's own agents do, in a stable order.
+
+    A ParallelCluster's nodes need no more: it makes their roles, with what Slurm, scaling and its logs need. Session
+    Manager comes with AWS's policy AmazonSSMManagedInstanceCore.
+    """
+    return (*_to_start(features, place), *_secrets(features), *_to_run(features, place))
+
+
+def sessions() -> Permission:
+    """Let people open a shell."""
+    return open_sessions(
+        "Sessions",
+        reason="Session Manager is the way onto a node, without an open port; these actions know no resource",
+    )
+
+
+def _to_start(features: NodeFeatures, place: Place) -> Iterator[Permission]:
+    if features.bundle is not None:
+        yield from read_bucket(
+            "Bundle",
+            features.bundle,
+            reason="a starting node reads the lifecycle bundle; older bundles below the same prefix stay readable, "
+            "because nodes may start from the last one while the cluster is being updated",
+        )
+    if features.vpc:
+        yield from network(place, existing_subnets=features.existing_subnets)
+    if features.efa_file_system:
+        yield Permission(
+            sid="EfaFileSystem",
+            actions=("fsx:DescribeFileSystems",),
+            resources=("*",),
+            reason="without it a node cannot learn that Lustre speaks EFA and mounts it over TCP without a word; "
+            "the action knows no resource",
+        )
+    # The statement ids count buckets, since an id must not come twice.
+    for number, access in enumerate(features.read_buckets, start=1):
+        yield from read_bucket(f"Read{number}", access, reason="jobs read their data")
+    for number, access in enumerate(features.write_buckets, start=1):
+        reason = "jobs read, write and tidy up their data, such as checkpoints"
+        yield from change_bucket(f"Write{number}", access, reason=reason)
+    if features.mirror is not None:
+        yield from read_bucket(
+            "Mirror", features.mirror, reason="a starting node fetches pinned packages from the mirror"
+        )
+    if features.reports is not None:
+        reason = "a node leaves the report of its start where it outlives the node"
+        yield from write_only("Reports", features.reports, reason=reason)
+    if features.report_events:
+        yield from _failures(place)
+
+
+def _failures(place: Place) -> Iterator[Permission]:
+    facts = load("lifecycle")
+    yield Permission(
+        sid="FailureMetric",
+        actions=("cloudwatch:PutMetricData",),
+        resources=("*",),
+        conditions={"StringEquals": {"cloudwatch:namespace": facts["metric_namespace"]}},
+        reason="a node counts its failed starts; metrics have no ARN, so the namespace is what limits it",
+    )
+    yield Permission(
+        sid="FailureEvent",
+        actions=("events:PutEvents",),
+        resources=(place.arn("events", f"event-bus/{facts['event_bus']}"),),
+        # A request holds several events, so the key has several values; one without any must not slip through.
+        conditions={
+            "ForAllValues:StringEquals": {"events:source": facts["event_source"]},
+            "Null": {"events:source": "false"},
+        },
+        reason="a node tells that its start failed, in its own name only, so that rules can act on it",
+    )
+
+
+def _secrets(features: NodeFeatures) -> Iterator[Permission]:
+    yield from _read_secret(
+        "AccountingSecret",
+        features.accounting_secret,
+        "slurmdbd on the controller signs in to the accounting database",
+    )
+    yield from _read_secret(
+        "DirectorySecret",
+        features.directory_secret,
+        "each node gives SSSD the password of the directory's reader when it starts",
+    )
+    yield from _read_secret(
+        "HubToken", features.hub_token_secret, "jobs that download a gated model sign in to the Hugging Face Hub"
+    )
+
+
+def _to_run(features: NodeFeatures, place: Place) -> Iterator[Permission]:
+    if features.rollback_alarms:
+        # CloudWatch returns composite alarms only to a grant on `*` (API reference, DescribeAlarms), and a name does
+        # not say whether its alarm is composite: one that HyperPod could not see would never roll an update back.
+        yield Permission(
+            sid="RollbackAlarms",
+            actions=("cloudwatch:DescribeAlarms",),
+            resources=("*",),
+            reason="HyperPod watches the alarms of a rolling update with the node's role and rolls it back when one "
+            "fires; CloudWatch shows composite ones to a grant on all alarms alone",
+        )
+    yield from pull_images(features.image_repositories, reason="jobs pull their container images")
+    if features.metrics_workspaces:
+        yield Permission(
+            sid="Metrics",
+            actions=("aps:RemoteWrite",),
+            resources=features.metrics_workspaces,
+            reason="the exporters on a node write to the Prometheus workspace",
+        )
+    if features.metrics_log_group is not None:
+        yield Permission(
+            sid="MetricsLog",
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(place.arn("logs", f"log-group:{features.metrics_log_group}:*"),),
+            reason="each node writes what it measures into a stream of its own, which is named by its instance id",
+        )
+
+
+def _read_secret(sid: str, secret: SecretAccess | None, reason: str) -> Iterator[Permission]:
+    if secret is None:
+        return
+    yield Permission(sid=sid, actions=("secretsmanager:GetSecretValue",), resources=(secret.secret_arn,), reason=reason)
+    if secret.key_arn is not None:
+        yield Permission(
+            sid=f"{sid}Key",
+            actions=("kms:Decrypt",),
+            resources=(secret.key_arn,),
+            reason="the secret is encrypted with a key of its own",
+        )
 
 
 class NodeRole(Construct):

@@ -18,7 +18,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.neuron import ami_for, ami_parameter, host_facts, neuron_instance
-from llm_fleet.iam.permissions import sessions
+from llm_fleet.iam.node_role import sessions
 from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place, characters_of
 from llm_fleet.inference.model import ModelMount
@@ -338,7 +338,7 @@ def session_permissions() -> tuple[Permission, ...]:
             resources=("*",),
             reason="the agent of the Session Manager reports its host; the action knows no resource of a new host",
         ),
-        *sessions(),
+        sessions(),
     )
 
 

@@ -11,7 +11,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.accounting.accounting import head_node_statements
-from llm_fleet.iam.permissions import NodeFeatures, parallelcluster_permissions
+from llm_fleet.iam.node_role import NodeFeatures, parallelcluster_permissions
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.training_runtime import image_repositories
