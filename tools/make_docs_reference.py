@@ -166,8 +166,10 @@ def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
     """Return the fields of a value, the members of an enum, or what a construct has when it is made."""
     own = [
         field
-        for field in one.all_members.values()
-        if isinstance(field, griffe.Attribute) and field.is_public and "property" not in field.labels
+        for member in one.all_members.values()
+        if isinstance(field := _written(member), griffe.Attribute)
+        and field.is_public
+        and "property" not in field.labels
     ]
     if _is_spec(one):
         return _spec_fields(one, homes)
@@ -176,6 +178,11 @@ def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
         return "\n" + table(("attribute", "type", "what it is"), rows) if rows else ""
     rows = [(code(field.name), _annotation(field, homes), _default(field), _text(field)) for field in own]
     return table(("name", "type", "value or default", "what it is"), rows) if rows else ""
+
+
+def _written(member: griffe.Object | griffe.Alias) -> griffe.Object | griffe.Alias:
+    """Return a member where it is written: what is inherited is an alias of the base's."""
+    return member.final_target if isinstance(member, griffe.Alias) else member
 
 
 def _is_spec(one: griffe.Class) -> bool:
@@ -190,8 +197,7 @@ def _spec_fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
     rows: list[tuple[str, ...]] = []
     for name, field in spec.model_fields.items():
         key = spec.key_of(name)
-        written = one.all_members[name]
-        written = written.final_target if isinstance(written, griffe.Alias) else written  # of a base
+        written = _written(one.all_members[name])
         assert isinstance(written, griffe.Attribute)
         plain = isinstance(field.default, bool | int | str) and not isinstance(field.default, Enum)
         default = code(repr(field.default)) if plain else _default(written)
