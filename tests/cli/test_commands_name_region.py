@@ -10,7 +10,7 @@ import llm_fleet.cli
 _CLI = Path(llm_fleet.cli.__file__).parent
 _COMMAND = re.compile(r"`(aws (?:cloudformation|ec2|ecs|fsx|logs|sagemaker|ssm) [^`]*)`")
 _IMPORTS = "importing"
-"""It reads a file, asks no AWS, and names commands whose request the file is, as its help in main.py does."""
+"""It reads a file, asks no AWS, and names commands whose request the file is."""
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
@@ -29,7 +29,7 @@ def _commands() -> list[tuple[str, str]]:
     return [
         (file.relative_to(_CLI).as_posix(), command)
         for file in sorted(_CLI.rglob("*.py"))
-        if _IMPORTS not in file.parts and file.name != "main.py"
+        if _IMPORTS not in file.parts
         for text in _texts(ast.parse(file.read_text()))
         for command in _COMMAND.findall(text)
     ]

@@ -186,7 +186,7 @@ def test_reader_that_goes_away_is_no_failure() -> None:
 def test_output_that_takes_nothing_is_told_in_a_line() -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "llm_fleet.cli.main", "schema"],
+            [sys.executable, "-m", "llm_fleet.cli.main", "completion", "bash"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -14,7 +14,7 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import CommandCode
-from llm_fleet.rules.problem import FleetError
+from tests.cli.refused import code_of
 from tools.synth_environment import ROOT
 
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
@@ -81,22 +81,15 @@ def test_a_login_node_is_taken_else_the_controller(
 def test_a_cluster_whose_controller_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
     nodes = [node("controller", 1, "SystemUpdating"), node("trn1", 2)]
-    with (
-        answers(monkeypatch, "sagemaker", *described(*nodes)),
-        pytest.raises(FleetError, match="controller is SystemUpdating") as caught,
-    ):
-        find_target(cluster, "us-west-2")
-    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_TARGET]
+    with answers(monkeypatch, "sagemaker", *described(*nodes)):
+        code = code_of(lambda: find_target(cluster, "us-west-2"), match="controller is SystemUpdating")
+    assert code is Code.JOBS_TARGET
 
 
 def test_what_aws_refuses_is_told(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("hyperpod-closed-network").clusters["train"]
-    with (
-        answers(monkeypatch, "sagemaker", ("describe_cluster", "ResourceNotFound")),
-        pytest.raises(FleetError, match="ResourceNotFound") as caught,
-    ):
-        find_target(cluster, "us-west-2")
-    assert [problem.code for problem in caught.value.problems] == [CommandCode.GONE]
+    with answers(monkeypatch, "sagemaker", ("describe_cluster", "ResourceNotFound")):
+        assert code_of(lambda: find_target(cluster, "us-west-2"), match="ResourceNotFound") is CommandCode.GONE
 
 
 def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyPatch):
@@ -109,6 +102,5 @@ def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyP
 
 def test_a_cluster_that_is_not_deployed_is_told(monkeypatch: pytest.MonkeyPatch):
     cluster = fleet("parallelcluster-trn1").clusters["trn1"]
-    with answers(monkeypatch, "ec2", ("describe_instances", {"Reservations": []})), pytest.raises(FleetError) as caught:
-        find_target(cluster, "us-west-2")
-    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_TARGET]
+    with answers(monkeypatch, "ec2", ("describe_instances", {"Reservations": []})):
+        assert code_of(lambda: find_target(cluster, "us-west-2")) is Code.JOBS_TARGET

@@ -38,7 +38,8 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
         message = "there is a file of this name already"
         refuse(Code.OUTPUT_EXISTS, message, "name another, or add --force", subject=str(path))
     except OSError as error:
-        _refuse_output(path, f"the file cannot be written: {reason_of(error)}")
+        message = f"the file cannot be written: {reason_of(error)}"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)
@@ -53,7 +54,8 @@ def _replaceable(path: Path) -> Path:
         return path
     if in_the_way:
         what = "directory" if place.is_dir() else "device, pipe or socket"
-        _refuse_output(path, f"a {what} of this name is there already")
+        message = f"a {what} of this name is there already"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
     return place
 
 
@@ -66,10 +68,6 @@ def _umask() -> int:
 def reason_of(error: OSError) -> str:
     """Return why the system refuses, to follow a colon."""
     return (error.strerror or type(error).__name__).lower()
-
-
-def _refuse_output(path: Path, message: str) -> NoReturn:
-    refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(path))
 
 
 def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
@@ -86,7 +84,8 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None
             write_file(scratch / name, text, force=False)
         _put(scratch, folder, files, force=force)
     except OSError as error:
-        _refuse_output(folder, f"the folder cannot be written: {reason_of(error)}")
+        message = f"the folder cannot be written: {reason_of(error)}"
+        refuse(Code.OUTPUT_UNWRITABLE, message, "name another place", subject=str(folder))
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,16 @@ ENOUGH = {
         "Maximum number instances allowed per SageMaker HyperPod cluster": 5,
     },
 }
+
+
+@contextmanager
+def refusing(aws: LocalAws, code: str, **which: Any) -> Generator[None]:
+    """Let calls fail with an error of AWS until the end of the context."""
+    aws.refuse_calls(code, **which)
+    try:
+        yield
+    finally:
+        aws.refuse_calls(code, times=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from llm_fleet.cli.check.images_and_models import ask_running_images, features_o
 from llm_fleet.cli.check.question import Account, Answer
 from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws
-from tests.cli.check.conftest import TRN1, Check
+from tests.cli.check.conftest import TRN1, Check, refusing
 from tests.pains.told import told
 
 _TOKEN = "hf_of-a-test"
@@ -84,12 +84,9 @@ def test_the_token_is_read_only_when_the_hub_is_asked_and_never_shown(
 
     monkeypatch.setattr(models, "hub_status", of_test)
     arn = aws.client("secretsmanager").create_secret(Name="hub-token", SecretString=_TOKEN)["ARN"]
-    aws.refuse_calls("AccessDeniedException", service="secretsmanager", operation="GetSecretValue")
-    try:
+    with refusing(aws, "AccessDeniedException", service="secretsmanager", operation="GetSecretValue"):
         without = check(_FLEET % arn, "--only", "models")
         denied = check(_FLEET % arn, "--only", "models", "--hub")
-    finally:
-        aws.refuse_calls("AccessDeniedException", times=0)
     assert without.code == 0, without.out + without.err
     assert "Hub's token of the export of service chat" in without.out
     assert denied.code == 3

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,9 @@ from llm_fleet.cli.connect.this_machine import (
 from llm_fleet.cli.nodes.node import Listing, NodeRole, wanted_node
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
-from llm_fleet.rules.problem import FleetError
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node
+from tests.cli.refused import code_of, refused
 from tests.pains.told import told
 
 CONTROLLER = node("controller", role=NodeRole.CONTROLLER)
@@ -70,38 +71,36 @@ def test_a_node_answers_to_each_of_its_names(asked: str | None, label: str):
     ],
 )
 def test_what_is_no_node_or_several_is_told(asked: str, code: NodesCode, words: str):
-    with pytest.raises(FleetError) as caught:
-        wanted_node(CLUSTER, asked)
-    assert caught.value.problems[0].code is code
-    assert words in str(caught.value)
+    error = refused(lambda: wanted_node(CLUSTER, asked))
+    assert error.problems[0].code is code
+    assert words in str(error)
 
 
 def test_a_number_is_not_the_beginning_of_a_logical_id():
     nodes = listing(CONTROLLER, replace(WORKERS[0], logical_id="trn1-9abc1234"))
-    assert code_of(nodes, "trn1-9")[0] is NodesCode.NODE_UNKNOWN
+    assert unreached(nodes, "trn1-9")[0] is NodesCode.NODE_UNKNOWN
     assert wanted_node(nodes, "trn1-9abc1234").label == "trn1-1"
 
 
-def code_of(nodes: Listing, asked: str | None, place: Place = PLACE) -> tuple[object, str]:
-    with pytest.raises(FleetError) as caught:
-        reached_node(nodes, asked, place, "us-west-2")
-    return caught.value.problems[0].code, str(caught.value)
+def unreached(nodes: Listing, asked: str | None, place: Place = PLACE) -> tuple[object, str]:
+    error = refused(lambda: reached_node(nodes, asked, place, "us-west-2"))
+    return error.problems[0].code, str(error)
 
 
 def test_a_node_that_does_not_run_is_told_with_what_aws_says():
     broken = node(status="Failure", message="lifecycle scripts did not run successfully")
-    code, text = code_of(listing(broken), "trn1-1")
+    code, text = unreached(listing(broken), "trn1-1")
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "trn1-1 is Failure: lifecycle scripts did not run successfully" in text
 
 
 def test_a_cluster_where_nothing_runs_yet_is_told():
     pending = node("controller", role=NodeRole.CONTROLLER, status="Pending")
-    code, text = code_of(listing(pending), None)
+    code, text = unreached(listing(pending), None)
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "controller-1 is Pending" in text
     for asked in ("controller", None):
-        code, text = code_of(listing(), asked)
+        code, text = unreached(listing(), asked)
         assert code is NodesCode.NO_NODES
         assert "there is no node at all yet" in text
 
@@ -109,7 +108,7 @@ def test_a_cluster_where_nothing_runs_yet_is_told():
 def test_a_task_that_lets_nobody_in_is_told():
     task = replace(node("task", role=NodeRole.TASK, status="RUNNING"), running=True)
     service = Place(kind=Kind.SERVICE, name="post-chat", region="us-west-2")
-    code, text = code_of(listing(task), "task", service)
+    code, text = unreached(listing(task), "task", service)
     assert code is NodesCode.NOT_REACHED
     assert "write `execute_command: true` for the service" in text
     assert reached_node(listing(replace(task, task_arn="arn")), "task-1", service, "us-west-2").task_arn == "arn"
@@ -155,9 +154,7 @@ def test_the_words_of_each_kind_of_session():
 
 @pytest.mark.parametrize("text", ["80", "80:", "0:80", "80:65536", "a:b", "1:2:3"])
 def test_ports_that_are_none_are_told(text: str):
-    with pytest.raises(FleetError) as caught:
-        Ports.read(text)
-    assert caught.value.problems[0].code is NodesCode.PORTS
+    assert code_of(lambda: Ports.read(text)) is NodesCode.PORTS
 
 
 def test_words_are_quoted_as_each_shell_reads_them():
@@ -187,26 +184,23 @@ def test_a_session_that_is_one_too_many_is_tried_again_with_words(
 
 def test_throttling_for_good_is_told(sessions: SessionPrograms):
     sessions.says(THROTTLED)
-    with pytest.raises(FleetError, match="turned the session away as one too many, 5 times") as caught:
-        open_session(WORDS, "trn1-1", sleep=lambda _: None)
-    assert caught.value.problems[0].code is NodesCode.THROTTLED
+    told = "turned the session away as one too many, 5 times"
+    assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=told) is NodesCode.THROTTLED
     assert len(sessions.calls) == 5
 
 
 def test_what_aws_refuses_is_told_once(sessions: SessionPrograms):
     sessions.says(GONE)
-    with pytest.raises(FleetError, match="Session Manager does not reach trn1-1") as caught:
-        open_session(WORDS, "trn1-1")
-    assert caught.value.problems[0].code is NodesCode.NOT_REACHED
+    unreached = "Session Manager does not reach trn1-1"
+    assert code_of(lambda: open_session(WORDS, "trn1-1"), match=unreached) is NodesCode.NOT_REACHED
     sessions.says(DENIED)
-    with pytest.raises(AwsRefusal, match="ask for ssm:StartSession") as refused:
-        open_session(WORDS, "trn1-1")
-    assert refused.value.code is CommandCode.DENIED
+    error = refused(lambda: open_session(WORDS, "trn1-1"), match="ask for ssm:StartSession")
+    assert (type(error), error.problems[0].code) == (AwsRefusal, CommandCode.DENIED)
     assert len(sessions.calls) == 1
 
 
-def session() -> Session:
-    return Session(Target(name="trn1-1", ssm=str(node().target), region="us-west-2"), user="ada")
+def session(deadline: float | None = None) -> Session:
+    return Session(Target(name="trn1-1", ssm=str(node().target), region="us-west-2"), user="ada", deadline=deadline)
 
 
 def test_a_command_says_its_lines_and_its_code(sessions: SessionPrograms):
@@ -226,18 +220,14 @@ def test_a_command_that_has_not_begun_is_tried_again(sessions: SessionPrograms, 
 
 def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
     sessions.says("cut")
-    with pytest.raises(FleetError) as caught:
-        run_command(session(), "echo one; echo two; sleep 1; echo three", print)
-    assert caught.value.problems[0].code is NodesCode.CUT_OFF
+    command = "echo one; echo two; sleep 1; echo three"
+    assert code_of(lambda: run_command(session(), command, print)) is NodesCode.CUT_OFF
     assert len(sessions.calls) == 1
 
 
 def test_a_session_has_a_deadline(sessions: SessionPrograms):
-    target = Target(name="trn1-1", ssm=str(node().target), region="us-west-2")
     begun = time.monotonic()
-    with pytest.raises(FleetError) as caught:
-        run_command(Session(target, user="ada", deadline=1.5), "sleep 30", print)
-    assert caught.value.problems[0].code is NodesCode.CUT_OFF
+    assert code_of(lambda: run_command(session(deadline=1.5), "sleep 30", print)) is NodesCode.CUT_OFF
     # What the session has started ends too: it would hold the other end of the pipe for 30 s.
     assert time.monotonic() - begun < 20
 
@@ -252,10 +242,8 @@ def test_each_program_that_is_missing_is_told_with_how_to_get_it(monkeypatch: py
         (Platform.MACOS, "brew install --cask session-manager-plugin"),
         (Platform.WINDOWS, "winget install Amazon.SessionManagerPlugin"),
     ):
-        with pytest.raises(FleetError) as caught:
-            check_programs(platform)
-        assert [one.code for one in caught.value.problems] == [NodesCode.PROGRAM_MISSING] * 2
-        assert words in str(caught.value)
+        error = refused(partial(check_programs, platform), match=words)
+        assert [one.code for one in error.problems] == [NodesCode.PROGRAM_MISSING] * 2
 
 
 NODES = [node("controller", role=NodeRole.CONTROLLER), node("trn1", 1), node("trn1", 2, status="Pending")]
@@ -325,5 +313,4 @@ def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_pat
 
 def test_a_home_that_is_no_place_to_write_is_told(tmp_path: Path):
     (tmp_path / ".ssh").write_text("")
-    with pytest.raises(FleetError, match="the file cannot be written"):
-        write_ssh_file("", name="ml", home=tmp_path)
+    refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="the file cannot be written")

@@ -10,8 +10,8 @@ import pytest
 from llm_fleet.cli.aws.session import Session, Target
 from llm_fleet.cli.jobs.submission import JobLog, Submission
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import FleetError
 from tests.cli.jobs.conftest import FakeCluster
+from tests.cli.refused import code_of, refused
 
 FILES = {
     "run.sh": "MODEL='it''s a \"model\" $(touch /tmp/never)'\n",
@@ -22,12 +22,6 @@ FILES = {
 
 def submission(folder: Path, *, stages: tuple[str, ...] = ("compile", "train"), number: str = "1") -> Submission:
     return Submission(run="llama2-7b", run_folder=str(folder / "runs/llama2 7b"), files=FILES, stages=stages, id=number)
-
-
-def refused(submitted: Submission, session: Session) -> FleetError:
-    with pytest.raises(FleetError) as caught:
-        submitted.send(session)
-    return caught.value
 
 
 def test_stages_are_submitted_as_the_user_each_after_the_last(cluster: FakeCluster, session: Session):
@@ -53,7 +47,7 @@ def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster,
 
 def test_what_a_stage_is_refused_for_is_told_before_any_is_submitted(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-train.sbatch").touch()
-    error = refused(submission(cluster.folder), session)
+    error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_REFUSED]
     assert "Node count specification invalid" in str(error)
     assert cluster.jobs() == []
@@ -61,7 +55,7 @@ def test_what_a_stage_is_refused_for_is_told_before_any_is_submitted(cluster: Fa
 
 def test_a_stage_that_is_refused_late_takes_the_others_back(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-late-train.sbatch").touch()
-    error = refused(submission(cluster.folder), session)
+    error = refused(lambda: submission(cluster.folder).send(session))
     assert "QOS policy" in str(error)
     assert [job["state"] for job in cluster.jobs()] == ["CANCELLED"]
 
@@ -79,7 +73,7 @@ def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session:
     tar = cluster.folder / "bin/tar"
     tar.write_text("#!/bin/bash\nrm $0\ntouch ${@: -1}/run.sh 2>/dev/null\nkill $PPID\n")
     tar.chmod(0o755)
-    refused(submission(cluster.folder), session)
+    refused(lambda: submission(cluster.folder).send(session))
     submission(cluster.folder).send(session)
     assert {path.name: path.read_text() for path in Path(cluster.jobs()[0]["folder"]).iterdir()} == FILES
 
@@ -87,7 +81,7 @@ def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session:
 def test_a_session_that_fails_for_good_is_told_with_what_it_said(cluster: FakeCluster, session: Session):
     denied = "An error occurred (AccessDeniedException) when calling the StartSession operation: not you"
     cluster.has_trouble({1: denied})
-    error = refused(submission(cluster.folder), session)
+    error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_SESSION]
     assert "not you" in str(error)
     assert len(cluster.sessions()) == 1, "what is denied is not tried again"
@@ -96,16 +90,15 @@ def test_a_session_that_fails_for_good_is_told_with_what_it_said(cluster: FakeCl
 def test_too_much_for_a_session_is_told_before_it_is_started(cluster: FakeCluster, session: Session):
     noise = Random(1).randbytes(60_000).hex()
     large = Submission(run="large", run_folder="/fsx/runs/large", files={"run.sh": noise}, stages=("train",), id="1")
-    assert [problem.code for problem in refused(large, session).problems] == [Code.JOBS_TOO_LARGE]
+    assert [problem.code for problem in refused(lambda: large.send(session)).problems] == [Code.JOBS_TOO_LARGE]
     assert cluster.sessions() == []
 
 
 def test_a_machine_without_the_plugin_is_told(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch):
     (cluster.folder / "bin" / "session-manager-plugin").unlink()
     monkeypatch.setenv("PATH", str(cluster.folder / "bin"))
-    with pytest.raises(FleetError, match="session-manager-plugin") as caught:
-        Session(Target(name="head node i-1", ssm="i-1", region="us-west-2"), user="ubuntu")
-    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_PROGRAM]
+    target = Target(name="head node i-1", ssm="i-1", region="us-west-2")
+    assert code_of(lambda: Session(target, user="ubuntu"), match="session-manager-plugin") is Code.JOBS_PROGRAM
 
 
 def test_nothing_of_the_submission_is_read_by_a_shell_on_the_way(cluster: FakeCluster, session: Session):
@@ -195,9 +188,7 @@ def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Sessio
 
 @pytest.mark.parametrize("wanted", [{"stage": "convert"}, {"job_id": "999"}])
 def test_a_job_that_wrote_nothing_is_told(logs: Path, session: Session, wanted: dict[str, str]):
-    with pytest.raises(FleetError) as caught:
-        log(logs, **wanted).show(session, print, lines=3)
-    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_NO_LOG]
+    assert code_of(lambda: log(logs, **wanted).show(session, print, lines=3)) is Code.JOBS_NO_LOG
 
 
 def test_a_job_that_waits_is_followed_until_it_has_run(logs: Path, session: Session, cluster: FakeCluster):

@@ -1,14 +1,9 @@
 """Nodes and answers of AWS for tests."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
-
-from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
@@ -32,35 +27,6 @@ def node(
 
 def listing(*nodes: Node, **more: Any) -> Listing:
     return Listing(nodes=nodes, name="ml-cluster", **more)
-
-
-class CannedAws:
-    """boto3's own clients whose answers never leave this process, by operation: made of the request, with its count."""
-
-    def __init__(self, answers: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:
-        self._answers = answers
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.clients = AwsClients(region="us-west-2")
-        for service in ("sagemaker", "ec2", "ecs"):
-            made = self.clients.client(service)
-            made.meta.events.register(f"before-send.{service}", self._answer)
-
-    def _answer(self, request: Any, event_name: str, **_: Any) -> AWSResponse:
-        operation = event_name.rpartition(".")[2]
-        asked = json.loads(request.body or b"{}")
-        self.asked.append((operation, asked))
-        body = json.dumps(self._answers[operation](asked), default=lambda when: when.timestamp()).encode()
-        return AWSResponse(request.url, 200, HTTPHeaders(), _Raw(body))
-
-
-class _Raw:
-    """A body that has arrived."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def stream(self) -> list[bytes]:
-        return [self._body]
 
 
 def hyperpod_answers(count: int, **more: Any) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:

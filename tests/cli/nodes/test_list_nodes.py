@@ -13,8 +13,10 @@ from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
-from llm_fleet.rules.problem import FleetError, Problem
-from tests.cli.nodes.made_nodes import CannedAws, hyperpod_answers
+from llm_fleet.rules.problem import Problem
+from tests.cli.canned_account import CannedAccount
+from tests.cli.nodes.made_nodes import hyperpod_answers
+from tests.cli.refused import code_of, refused
 from tests.pains.told import told
 
 LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)
@@ -79,9 +81,8 @@ def test_parallelcluster_is_told_by_its_tags():
 
 def test_a_cluster_without_instances_is_told():
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": []}))
-    with pytest.raises(FleetError, match="no instance of this cluster is in the region") as caught:
-        listing_of(clients, PARALLEL)
-    (problem,) = caught.value.problems
+    error = refused(lambda: listing_of(clients, PARALLEL), match="no instance of this cluster is in the region")
+    (problem,) = error.problems
     assert problem.code is NodesCode.NO_NODES
     # The settings of the AWS CLI may name another region.
     assert "`aws ec2 describe-instances --region us-west-2 " in problem.remedy
@@ -117,9 +118,8 @@ def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dic
     clients, _ = stubbed(
         "ecs", ("describe_services", {"services": told_of}), ("list_container_instances", {"containerInstanceArns": []})
     )
-    with pytest.raises(FleetError, match="there is no such service: not yet, or no longer") as caught:
-        listing_of(clients, SERVICE)
-    assert caught.value.problems[0].code is CommandCode.GONE
+    gone = "there is no such service: not yet, or no longer"
+    assert code_of(lambda: listing_of(clients, SERVICE), match=gone) is CommandCode.GONE
 
 
 def test_who_cannot_ask_slurm_is_told_how_to_do_without():
@@ -154,10 +154,10 @@ def running_task(arn: str, host: str) -> dict[str, Any]:
     }
 
 
-def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm():
+def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm(monkeypatch: pytest.MonkeyPatch):
     eks = {"Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:us-west-2:111122223333:cluster/ml"}}}
-    aws = CannedAws(hyperpod_answers(2, **eks))
-    listing = listing_of(aws.clients, HYPERPOD)
+    CannedAccount(hyperpod_answers(2, **eks)).lives(monkeypatch)
+    listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
 
     def never(_: object) -> Any:
         raise AssertionError("Slurm was asked")
@@ -169,35 +169,29 @@ def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm():
     assert not sight.unseen
 
 
-def test_groups_that_lack_nodes_are_told():
-    answers = hyperpod_answers(3)
+def test_groups_that_lack_nodes_are_told(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetCount": 4}]
-    described = answers["DescribeCluster"]({})
-    aws = CannedAws({**answers, "DescribeCluster": lambda _: described | {"InstanceGroups": groups}})
-    listing = listing_of(aws.clients, HYPERPOD)
+    CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
+    listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
     text = "\n".join(summary(listing, look(listing, None).rows))
     told(13, text, "group trn1 has 3 of the 4 nodes that are wanted")
     told(24, text, "group trn1 has 3 of the 4 nodes that are wanted")
 
 
-def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes():
-    answers = hyperpod_answers(3)
+def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetStateCount": 1}]
-    described = answers["DescribeCluster"]({})
-    aws = CannedAws({**answers, "DescribeCluster": lambda _: described | {"InstanceGroups": groups}})
-    assert listing_of(aws.clients, HYPERPOD).counts == ()
+    CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
+    assert listing_of(AwsClients(region="us-west-2"), HYPERPOD).counts == ()
 
 
-def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name():
-    answers = hyperpod_answers(1)
+def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name(monkeypatch: pytest.MonkeyPatch):
     groups = [
         {"InstanceGroupName": "controller", "SlurmConfig": {"NodeType": "Login"}},
         {"InstanceGroupName": "trn1"},
     ]
-    described = answers["DescribeCluster"]({})
-    aws = CannedAws({**answers, "DescribeCluster": lambda _: described | {"InstanceGroups": groups}})
+    CannedAccount(hyperpod_answers(1, InstanceGroups=groups)).lives(monkeypatch)
     first, second = listing_of(
-        aws.clients, HYPERPOD, roles={"trn1": NodeRole.COMPUTE, "controller": NodeRole.HEAD}
+        AwsClients(region="us-west-2"), HYPERPOD, roles={"trn1": NodeRole.COMPUTE, "controller": NodeRole.HEAD}
     ).nodes
     assert (first.role, second.role) == (NodeRole.LOGIN, NodeRole.COMPUTE)
     assert (second.name, second.address) == ("ip-10-1-0-1", "10.1.0.1")

@@ -1,13 +1,12 @@
 """The table of nodes: AWS's view joined with Slurm's, two thousand of them, and `--watch`."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.aws_api import ApiRate
-from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
 from llm_fleet.cli.nodes import list_nodes
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Node, NodeRole, Pace
@@ -16,8 +15,11 @@ from llm_fleet.cli.nodes.slurm_view import SlurmView, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.command_codes import CommandCode, NodesCode
-from llm_fleet.rules.problem import FleetError, Problem
-from tests.cli.nodes.made_nodes import CannedAws, hyperpod_answers, listing, node
+from llm_fleet.rules.problem import Problem
+from tests.cli.canned_account import CannedAccount
+from tests.cli.counted_calls import calls_of
+from tests.cli.nodes.made_nodes import hyperpod_answers, listing, node
+from tests.cli.refused import code_of
 from tests.pains.told import told
 
 
@@ -106,9 +108,7 @@ def test_jobs_stand_beside_their_nodes_and_on_a_login_node_are_told():
 
 @pytest.mark.parametrize("lines", [[], ["slurm_load_node: error"], ["# nodes", "ip-10-1-2-3 idle"]])
 def test_what_is_in_no_known_form_is_told(lines: list[str]):
-    with pytest.raises(FleetError) as caught:
-        read_slurm(lines)
-    assert caught.value.problems[0].code is NodesCode.SLURM_UNREADABLE
+    assert code_of(lambda: read_slurm(lines)) is NodesCode.SLURM_UNREADABLE
 
 
 PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
@@ -132,15 +132,13 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of every pace, and credentials that nobody looks at."""
+    """The clock of every pace."""
     made = Clock()
 
     def paced(rate: ApiRate) -> Pace:
         return Pace(rate, clock=made.tell, sleep=made.sleep)
 
     monkeypatch.setattr(list_nodes, "Pace", paced)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     return made
 
 
@@ -152,36 +150,16 @@ def slurm_lines(count: int) -> list[str]:
     return ["# nodes", *nodes, *nodes, "# jobs", *jobs, "# addresses"]
 
 
-def calls_of(work: Callable[[], object]) -> int:
-    """Return how many functions were called: what the work costs on any machine, however busy."""
-    calls = 0
+def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+    def show(count: int) -> tuple[CannedAccount, str]:
+        aws, lines = CannedAccount(hyperpod_answers(count)).lives(monkeypatch), slurm_lines(count)
+        sight = look(listing_of(AwsClients(region="us-west-2"), PLACE), lambda _: read_slurm(lines))
+        return aws, sight.text(Screen(width=120, colour=True, live=True))
 
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
-def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock):
-    shown: list[tuple[CannedAws, str]] = []
-
-    def show(count: int) -> None:
-        aws, lines = CannedAws(hyperpod_answers(count)), slurm_lines(count)
-        sight = look(listing_of(aws.clients, PLACE), lambda _: read_slurm(lines))
-        shown.append((aws, sight.text(Screen(width=120, colour=True, live=True))))
-
-    few = calls_of(lambda: show(NODES // 4))
+    few, many = (calls_of(lambda count=count: show(count)) for count in (100, 500))
+    assert many - few < CALLS_A_NODE * 400
     clock.now = 100.0
-    many = calls_of(lambda: show(NODES))
-    assert many - few < CALLS_A_NODE * (NODES - NODES // 4)
-    aws, text = shown[-1]
+    aws, text = show(NODES)
     assert len(text.splitlines()) > NODES
     assert f"ml-cluster: {NODES + 1} nodes: {NODES + 1} Running" in text
     assert [one for one, _ in aws.asked] == ["DescribeCluster"] + ["ListClusterNodes"] * 21
@@ -212,12 +190,13 @@ def test_who_waits_by_himself_does_not_wait_again():
     assert pace.waited == 0
 
 
-def test_only_a_cluster_that_provisions_continuously_is_asked_for_nodes_without_a_machine(clock: Clock):
-    del clock
+def test_only_a_cluster_that_provisions_continuously_is_asked_for_nodes_without_a_machine(
+    monkeypatch: pytest.MonkeyPatch,
+):
     for mode, wanted in (({}, None), ({"NodeProvisioningMode": "Continuous"}, True)):
         more: dict[str, Any] = mode
-        aws = CannedAws(hyperpod_answers(1, **more))
-        listing_of(aws.clients, PLACE)
+        aws = CannedAccount(hyperpod_answers(1, **more)).lives(monkeypatch)
+        listing_of(AwsClients(region="us-west-2"), PLACE)
         assert aws.asked[1][1].get("IncludeNodeLogicalIds") is wanted
 
 

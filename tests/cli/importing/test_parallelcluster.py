@@ -1,9 +1,9 @@
 """ParallelCluster configurations become fleet files that load, with all that died, was chosen or left out said."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from llm_fleet.cli.main import main
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet_stacks.fleet_stacks import FleetStacks
+from tests.cli.importing import imports
 
 _BY_NAME: dict[str, Any] = {
     "Region": "eu-west-1",
@@ -56,8 +57,7 @@ def value_of(key: SchemaKey) -> Any:
     return key.one_of[0] if key.one_of else "text"
 
 
-DATA = Path(__file__).parents[1] / "data"
-TALK = DATA / "parallelcluster-talk.yaml"
+TALK = imports.DATA / "parallelcluster-talk.yaml"
 SUBNET = "subnet-0123456789abcdef0"
 PLAIN: dict[str, Any] = {
     "Region": "us-west-2",
@@ -81,17 +81,12 @@ PLAIN: dict[str, Any] = {
 SETTINGS = re.compile(r"SharedStorage\[\]/(\w+)Settings/")
 
 
-@pytest.fixture(autouse=True)
-def no_region_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_REGION", raising=False)
-    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
-
-
 def imported(tmp_path: Path, configuration: Any, **options: Any) -> Imported:
-    path = tmp_path / "cluster.yaml"
-    path.write_text(configuration if isinstance(configuration, str) else yaml.safe_dump(configuration))
-    given: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"} | options
-    return import_request(path, **given)
+    return imports.imported(tmp_path, in_yaml(configuration), name="cluster.yaml", **imports.PLACED | options)
+
+
+def in_yaml(configuration: Any) -> str:
+    return configuration if isinstance(configuration, str) else yaml.safe_dump(configuration)
 
 
 def cluster_of(result: Imported) -> ParallelClusterConfig:
@@ -110,15 +105,6 @@ def with_(path: str, value: Any, configuration: dict[str, Any] = PLAIN) -> dict[
         holder = holder[0] if part.endswith("[]") else holder
     holder[last.removesuffix("[]")] = [value] if last.endswith("[]") else value
     return changed
-
-
-def test_the_talk_is_golden() -> None:
-    result = import_request(TALK, region="us-east-1")
-    notes = "".join(f"{note}\n" for note in result.notes)
-    for name, made in (("parallelcluster-talk.fleet.yaml", result.text), ("parallelcluster-talk.notes", notes)):
-        if os.environ.get("UPDATE_GOLDEN"):
-            (DATA / name).write_text(made)
-        assert (DATA / name).read_text() == made
 
 
 def test_what_died_of_the_talk_is_told() -> None:
@@ -209,9 +195,8 @@ def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
 def test_the_cluster_is_named_as_asked_and_not_after_a_long_file(tmp_path: Path) -> None:
     long = tmp_path / "our-production-cluster-as-it-was-exported-in-november.yaml"
     long.write_text(yaml.safe_dump(PLAIN))
-    given: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"}
-    assert list(parse_fleet(import_request(long, **given).text).clusters) == ["cluster"]
-    named = parse_fleet(import_request(long, name="train", **given).text)
+    assert list(parse_fleet(import_request(long, **imports.PLACED).text).clusters) == ["cluster"]
+    named = parse_fleet(import_request(long, name="train", **imports.PLACED).text)
     assert (named.name, list(named.clusters)) == ("train", ["train"])
     assert list(parse_fleet(imported(tmp_path, PLAIN).text).clusters) == ["cluster"]
 
@@ -273,16 +258,27 @@ def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
 
 
 @pytest.mark.parametrize("key", list(leaves(parallelcluster_schema())), ids=lambda key: key.place)
-def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey) -> None:
+def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey, plain_outcome: Callable[[str | None], str]):
     """Each is carried over, or said to be left out, or refused: an import never drops one in silence."""
-    kind = SETTINGS.match(key.place)
-    plain = with_("SharedStorage[]/StorageType", kind[1]) if kind else PLAIN
-    assert outcome(tmp_path, with_(key.place, value_of(key), plain)) != outcome(tmp_path, plain)
+    found = SETTINGS.match(key.place)
+    kind = found[1] if found else None
+    assert outcome(tmp_path, with_(key.place, value_of(key), plain_with(kind))) != plain_outcome(kind)
 
 
 def outcome(tmp_path: Path, configuration: dict[str, Any]) -> str:
-    try:
-        result = imported(tmp_path, configuration)
-    except ImportFailure as failure:
-        return str(failure)
-    return "\n".join([result.text, *map(str, result.notes)])
+    return imports.outcome(tmp_path, in_yaml(configuration), name="cluster.yaml", **imports.PLACED)
+
+
+@pytest.fixture(scope="module")
+def plain_outcome(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], str]:
+    """The outcome of the plain configuration, by the type of its storage."""
+
+    @cache
+    def made(kind: str | None) -> str:
+        return outcome(tmp_path_factory.mktemp("plain"), plain_with(kind))
+
+    return made
+
+
+def plain_with(kind: str | None) -> dict[str, Any]:
+    return with_("SharedStorage[]/StorageType", kind) if kind else PLAIN

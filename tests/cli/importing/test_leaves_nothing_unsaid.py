@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import botocore.session
-import pytest
 from botocore.utils import ArgumentGenerator
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.cli.importing.importer import ImportFailure, import_request
+from tests.cli.importing import imports
+from tests.cli.importing.imports import CONTROLLER, VPC, WORKERS
 
 
 def shape_of(shape: Any) -> Any:
@@ -30,13 +30,9 @@ def test_request_shape_is_botocores() -> None:
 
 REQUEST: dict[str, Any] = {
     "ClusterName": "c",
-    "InstanceGroups": [
-        {"InstanceGroupName": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1},
-        {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4},
-    ],
+    "InstanceGroups": [CONTROLLER, WORKERS],
 }
-FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234", "MountPath": "/data"}
-VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
+FSX = imports.FSX | {"MountPath": "/data"}
 OF_A_GROUP: dict[str, Any] = {
     "MinInstanceCount": 2,
     "InstanceRequirements": {"InstanceTypes": ["ml.trn1.32xlarge"]},
@@ -71,19 +67,11 @@ OF_A_CLUSTER: dict[str, Any] = {
 
 
 def outcome(tmp_path: Path, request: dict[str, Any]) -> str:
-    """Return the fleet file and all notes; for a request that is refused, the refusal."""
-    path = tmp_path / "request.json"
-    path.write_text(json.dumps(request))
-    try:
-        result = import_request(path, region="us-west-2", zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
-    except ImportFailure as failure:
-        return str(failure)
-    return "\n".join([result.text, *map(str, result.notes)])
+    return imports.outcome(tmp_path, request, region="us-west-2", **imports.PLACED)
 
 
 def with_worker(member: str, value: Any) -> dict[str, Any]:
-    controller, workers = REQUEST["InstanceGroups"]
-    return {**REQUEST, "InstanceGroups": [controller, {**workers, member: value}]}
+    return {**REQUEST, "InstanceGroups": [CONTROLLER, {**WORKERS, member: value}]}
 
 
 def test_every_member_of_a_group_counts(tmp_path: Path) -> None:
@@ -91,10 +79,7 @@ def test_every_member_of_a_group_counts(tmp_path: Path) -> None:
     assert set(OF_A_GROUP) == set(shape) - set(REQUEST["InstanceGroups"][1])
     plain = outcome(tmp_path, REQUEST)
     for member, value in OF_A_GROUP.items():
-        controller, workers = REQUEST["InstanceGroups"]
-        assert outcome(tmp_path, {**REQUEST, "InstanceGroups": [controller, {**workers, member: value}]}) != plain, (
-            member
-        )
+        assert outcome(tmp_path, with_worker(member, value)) != plain, member
 
 
 def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
@@ -105,8 +90,7 @@ def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
 
 
 def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
-    controller, workers = REQUEST["InstanceGroups"]
-    told = outcome(tmp_path, {**REQUEST, "InstanceGroups": [controller, {**workers, "TreadsPerCore": 1}]})
+    told = outcome(tmp_path, with_worker("TreadsPerCore", 1))
     assert (
         "not understood: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?"
         in told
@@ -151,16 +135,11 @@ def filled_skeleton() -> dict[str, Any]:
 
 
 def test_blank_fields_of_the_skeleton_mean_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "skeleton.json"
-    path.write_text(json.dumps(filled_skeleton()))
-    result = import_request(path, region="us-west-2")
+    result = imports.imported(tmp_path, filled_skeleton(), region="us-west-2")
     assert "from-skeleton:" in result.text
     assert '""' not in result.text
     assert any("fields without a value" in note.text for note in result.notes)
 
 
 def test_untouched_skeleton_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "skeleton.json"
-    path.write_text(json.dumps(blank_skeleton()))
-    with pytest.raises(ImportFailure, match="InstanceGroupName"):
-        import_request(path, region="us-west-2")
+    assert "InstanceGroupName" in str(imports.failure(tmp_path, blank_skeleton(), region="us-west-2"))

@@ -7,23 +7,13 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
+from llm_fleet.cli.importing.importer import import_request
 from llm_fleet.cli.main import main
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import parse_fleet
+from tests.cli.importing.imports import CONTROLLER, DATA, FSX, PLACED, VPC, WORKERS, failure, imported
 
-DATA = Path(__file__).parents[1] / "data"
 LAUNCH_POST = DATA / "launch-post-cluster.json"
-CONTROLLER = {"InstanceGroupName": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1}
-WORKERS = {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4}
-FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234"}
-VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
-
-
-@pytest.fixture(autouse=True)
-def no_region_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_REGION", raising=False)
-    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
 
 
 def alone(groups: list[Any]) -> Any:
@@ -34,36 +24,27 @@ def in_object(groups: list[Any]) -> Any:
     return {"InstanceGroups": groups}
 
 
-def imported(
-    tmp_path: Path,
-    request: Any,
-    *,
-    region: str | None = "us-west-2",
-    zones: tuple[str, ...] = (),
-    vpc: str | None = None,
-) -> Imported:
-    path = tmp_path / "my-request.json"
-    path.write_text(request if isinstance(request, str) else json.dumps(request))
-    return import_request(path, region=region, zones=zones, vpc=vpc)
+IN_OREGON = {"region": "us-west-2"}
 
 
 def fleet_of(tmp_path: Path, request: Any, **options: Any) -> Fleet:
-    return parse_fleet(imported(tmp_path, request, **options).text)
+    return parse_fleet(imported(tmp_path, request, **IN_OREGON | options).text)
 
 
-def failure(tmp_path: Path, request: Any, **options: Any) -> ImportFailure:
-    with pytest.raises(ImportFailure) as caught:
-        imported(tmp_path, request, **options)
-    return caught.value
-
-
-def test_launch_post_is_golden() -> None:
-    result = import_request(LAUNCH_POST, zones=("usw2-az4",))
+@pytest.mark.parametrize(
+    ("file", "made", "options"),
+    [
+        (LAUNCH_POST, "launch-post-cluster.yaml", {"zones": ("usw2-az4",)}),
+        (DATA / "parallelcluster-talk.yaml", "parallelcluster-talk.fleet.yaml", {"region": "us-east-1"}),
+    ],
+)
+def test_published_files_are_golden(file: Path, made: str, options: dict[str, Any]) -> None:
+    result = import_request(file, **options)
     notes = "".join(f"{note}\n" for note in result.notes)
-    for name, made in (("launch-post-cluster.yaml", result.text), ("launch-post-cluster.notes", notes)):
+    for kept, text in ((DATA / made, result.text), (DATA / f"{file.stem}.notes", notes)):
         if os.environ.get("UPDATE_GOLDEN"):
-            (DATA / name).write_text(made)
-        assert (DATA / name).read_text() == made
+            kept.write_text(text)
+        assert kept.read_text() == text
 
 
 def test_launch_post_keeps_names_counts_and_threads() -> None:
@@ -134,7 +115,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
             },
         ],
     }
-    fleet = fleet_of(tmp_path, request, zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
+    fleet = fleet_of(tmp_path, request, **PLACED)
     cluster = fleet.hyperpod_clusters["Train-1"]
     group = cluster.by_name["w"]
     assert fleet.name == "train-1"
@@ -170,7 +151,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
 
 def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -> None:
     config = {"SourceS3Uri": "s3://sagemaker-mine/scripts/v1/", "OnCreate": "setup.sh"}
-    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS])
+    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS], **IN_OREGON)
     cluster = parse_fleet(result.text).hyperpod_clusters["my-request"]
     assert (cluster.scripts.bucket_name, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
     assert cluster.by_name["controller"].on_create == "setup.sh"
@@ -181,7 +162,7 @@ def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -
 
 def test_scripts_that_nodes_could_not_read_are_said_to_be_left_out(tmp_path: Path) -> None:
     config = {"SourceS3Uri": "s3://mine/scripts/", "OnCreate": "setup.sh"}
-    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}])
+    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}], **IN_OREGON)
     assert any(note.kind == "left out" and "s3://mine/scripts/" in note.text for note in result.notes)
 
 
@@ -208,7 +189,7 @@ def test_one_group_alone_is_a_request(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_request_is_recognized(tmp_path: Path, text: str, said: str) -> None:
-    (problem,) = failure(tmp_path, text).problems
+    (problem,) = failure(tmp_path, text, **IN_OREGON).problems
     assert problem.code.value == "LF151"
     assert said in problem.message
 
@@ -251,7 +232,7 @@ def test_what_is_not_understood_has_an_exit_code_of_its_own(
 
 
 def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
-    result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}])
+    result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}], **IN_OREGON)
     assert parse_fleet(result.text).hyperpod_clusters["my-request"].by_name["controller"].count == 1
     assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
 
@@ -279,7 +260,7 @@ def test_controller_is_told_from_names_and_types(
         {"InstanceGroupName": name, "InstanceType": kind, "InstanceCount": 1}
         for name, kind in zip(names, types, strict=True)
     ]
-    result = imported(tmp_path, groups)
+    result = imported(tmp_path, groups, **IN_OREGON)
     roles = {
         group.name: group.node_type.lower() for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups
     }
@@ -290,7 +271,7 @@ def test_controller_is_told_from_names_and_types(
 @pytest.mark.parametrize("names", [["a", "b"], ["controller-1", "head"]])
 def test_ambiguous_roles_are_asked_for(tmp_path: Path, names: list[str]) -> None:
     groups = [{"InstanceGroupName": name, "InstanceType": "ml.m5.large", "InstanceCount": 1} for name in names]
-    (problem,) = failure(tmp_path, groups).problems
+    (problem,) = failure(tmp_path, groups, **IN_OREGON).problems
     assert problem.code.value == "LF153"
     assert '"NodeType": "Controller"' in problem.remedy
 
@@ -300,7 +281,7 @@ def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
     with_plan = [CONTROLLER, {**WORKERS, "TrainingPlanArn": plan}]
     assert fleet_of(tmp_path, with_plan, region=None).region == "eu-west-1"
     assert fleet_of(tmp_path, [CONTROLLER], region=None, zones=("usw2-az4",)).region == "us-west-2"
-    (problem,) = failure(tmp_path, [CONTROLLER], region=None).problems
+    (problem,) = failure(tmp_path, [CONTROLLER]).problems
     assert problem.code.value == "LF154"
     assert "--region" in problem.remedy
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
@@ -308,7 +289,7 @@ def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_existing_network_needs_what_the_request_does_not_tell(tmp_path: Path) -> None:
-    (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}).problems
+    (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}, **IN_OREGON).problems
     assert problem.where == "VpcConfig"
     assert "--vpc" in problem.remedy
     assert "subnet-0123456789abcdef0" in problem.remedy
@@ -338,4 +319,4 @@ def test_existing_network_needs_what_the_request_does_not_tell(tmp_path: Path) -
     ],
 )
 def test_request_that_is_none(tmp_path: Path, request_: Any, code: str) -> None:
-    assert code in {problem.code.value for problem in failure(tmp_path, request_).problems}
+    assert code in {problem.code.value for problem in failure(tmp_path, request_, **IN_OREGON).problems}

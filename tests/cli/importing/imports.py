@@ -1,0 +1,40 @@
+"""Files that are imported, and what came of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
+
+DATA = Path(__file__).parents[2] / "data"
+CONTROLLER = {"InstanceGroupName": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1}
+WORKERS = {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4}
+FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234"}
+VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
+PLACED: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"}
+"""What is said of a network that exists."""
+
+
+def imported(folder: Path, content: Any, *, name: str = "my-request.json", **options: Any) -> Imported:
+    """Import `content`, text or what JSON and YAML can say, as the file `name`."""
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return import_request(path, **options)
+
+
+def failure(folder: Path, content: Any, **options: Any) -> ImportFailure:
+    """Return what an import that must fail ends with."""
+    with pytest.raises(ImportFailure) as caught:
+        imported(folder, content, **options)
+    return caught.value
+
+
+def outcome(folder: Path, content: Any, **options: Any) -> str:
+    """Return the fleet file and all notes; of what is refused, the refusal."""
+    try:
+        result = imported(folder, content, **options)
+    except ImportFailure as refused:
+        return str(refused)
+    return "\n".join([result.text, *map(str, result.notes)])
