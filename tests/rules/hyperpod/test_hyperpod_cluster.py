@@ -1,7 +1,6 @@
 """Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,11 +8,11 @@ import pytest
 from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_group
-from llm_fleet.rules.terms import DeepHealthCheck, NodeProvisioningMode, PatchingStrategy, SlurmConfigStrategy
+from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy, SlurmConfigStrategy
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate, ScheduledUpdate
 from llm_fleet.spec.shape import bare
-from tests.rules.hyperpod.findings import NUMBER_TOKEN, TOKEN, only
+from tests.rules.findings import NUMBER_TOKEN, TOKEN
 from tests.rules.hyperpod.shapes import (
     CONTROLLER,
     HOME,
@@ -25,10 +24,11 @@ from tests.rules.hyperpod.shapes import (
     cluster_with,
     database,
 )
+from tests.rules.hyperpod.test_group_mistakes import PLAN, SIZES
 
 SUNDAYS = "cron(0 3 ? * SUN *)"
 ROLLING = RollingUpdate(maximum_batch_size=BatchSize.nodes(1), wait_interval_seconds=3600, alarm_names=("a",))
-PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p5-november"
+FULL = RollingUpdate(maximum_batch_size=BatchSize.percent(100))
 NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=16)
 
 
@@ -57,15 +57,17 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster_with(image_id="ami-0123456789abcdef0"),
         cluster_with(image_id="default", image_release_version="1.2.3"),
         cluster_with(subnets=("subnet-0abc",), security_groups=("sg-0abc",)),
-        cluster_with(
-            scheduled_update=ScheduledUpdate(
-                schedule_expression="cron(0 3 ? * SUN *)",
-                deployment=RollingUpdate(
-                    maximum_batch_size=BatchSize.nodes(1), wait_interval_seconds=3600, alarm_names=("a",)
-                ),
-            )
-        ),
+        cluster_with(availability_zone_id="usw2-az1", mount_lustre=False),
+        cluster_with(instance_type="ml.c7g.16xlarge", threads_per_core=1),
+        cluster_with(instance_type="ml.c6i.16xlarge", threads_per_core=2),
+        cluster_with(instance_type=None, instance_types=SIZES[:20]),
+        cluster(subnet_ids=("subnet-0abc",) * 16),
+        cluster(security_group_ids=("sg-0abc",) * 5),
+        replace(cluster_with(training_plan_arn=PLAN.replace("us-west-2", "us-east-1")), region=None, account=None),
+        *(cluster(cluster_name=name) for name in ("a", "A1", "a--b", "9", "a" * 63)),
+        cluster_with(scheduled_update=ScheduledUpdate(schedule_expression=SUNDAYS, deployment=ROLLING)),
         cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=3600)),
+        cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, deployment=FULL)),
         cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
     ],
 )
@@ -153,55 +155,3 @@ def test_a_hundred_groups_fit_and_one_more_does_not():
     (problem,) = check_cluster(cluster(CONTROLLER, *groups, LOGIN))
     assert (problem.code, problem.path, problem.value) == (Code.GROUP_NUMBER, ("groups",), 101)
     assert problem.allowed == "1 to 100"
-
-
-def test_without_continuous_a_strategy_is_asked_for():
-    (problem,) = check_cluster(cluster(node_provisioning_mode=None))
-    assert problem.code is Code.STRATEGY_MISSING
-    assert "Merge" in problem.remedy
-    assert check_cluster(cluster(node_provisioning_mode=NodeProvisioningMode.CONTINUOUS)) == []
-
-
-@pytest.mark.parametrize("strategy", list(SlurmConfigStrategy))
-def test_strategy_with_continuous(strategy: SlurmConfigStrategy):
-    found = check_cluster(cluster(slurm_config_strategy=strategy))
-    problem = only(found, Code.STRATEGY_WITH_CONTINUOUS, "slurm_config_strategy")
-    assert problem.value == strategy.value
-    assert problem.remedy.startswith("drop the strategy")
-
-
-def test_no_strategy_without_continuous():
-    problem = only(check_cluster(cluster(node_provisioning_mode=None)), Code.STRATEGY_MISSING, "slurm_config_strategy")
-    assert problem.allowed == "Overwrite, Managed, Merge"
-
-
-def test_accounting_database_without_continuous():
-    found = check_cluster(
-        cluster(
-            node_provisioning_mode=None,
-            slurm_config_strategy=SlurmConfigStrategy.MERGE,
-            accounting_database=database(),
-        )
-    )
-    only(found, Code.ACCOUNTING_NOT_CONTINUOUS, "accounting_database")
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "in_remedy"),
-    [
-        ("endpoint", "mysql://db:3306", "host name alone"),
-        ("endpoint", "", "host name alone"),
-        ("port", 0, "3306"),
-        ("port", 65536, "3306"),
-        ("database_name", "slurm-db", "letters, digits, $ and _"),
-        ("database_name", "d" * 65, "letters, digits, $ and _"),
-        ("secret_arn", "slurm-secret-with-a-long-name", "whole ARN"),
-    ],
-)
-def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: str):
-    # A secret of the CDK may be one that was imported by its name alone.
-    given = {"secret": SimpleNamespace(secret_arn=value)} if field == "secret_arn" else {field: value}
-    found = check_cluster(cluster(accounting_database=database(**given)))
-    problem = only(found, Code.ACCOUNTING_DATABASE, "accounting_database", field)
-    assert problem.value == value
-    assert in_remedy in problem.remedy

@@ -12,7 +12,7 @@ from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
-from tests.rules.network.findings import NUMBER_TOKEN, TOKEN, only
+from tests.rules.findings import NUMBER_TOKEN, TOKEN, check_one
 
 
 def nodes(instance_type: str, count: int, zone: str | None = None) -> AddressClaim:
@@ -56,16 +56,18 @@ def test_the_launch_posts_cluster_needs_a_26():
 
 
 def test_40_p5_nodes_do_not_fit_a_24():
-    problem = only(
-        check_addresses(plan(nodes("ml.p5.48xlarge", 40), cidr="10.1.0.0/24")), Code.SUBNET_TOO_SMALL, "compute_cidr"
+    check_one(
+        check_addresses(plan(nodes("ml.p5.48xlarge", 40), cidr="10.1.0.0/24")),
+        Code.SUBNET_TOO_SMALL,
+        "compute_cidr",
+        "needs 1317 addresses and has 256",
+        "1280 for 40 x ml.p5.48xlarge (train/workers)",
+        "32 to replace one",
+        "5 that AWS reserves",
+        "given:   '10.1.0.0/24'",
+        "smallest subnet that fits is a /21",
+        "usw2-az4 has half of compute_cidr: give that a /20 or larger",
     )
-    assert "needs 1317 addresses and has 256" in problem.message
-    assert "1280 for 40 x ml.p5.48xlarge (train/workers)" in problem.message
-    assert "32 to replace one" in problem.message
-    assert "5 that AWS reserves" in problem.message
-    assert problem.value == "10.1.0.0/24"
-    assert "smallest subnet that fits is a /21" in problem.remedy
-    assert "usw2-az4 has half of compute_cidr: give that a /20 or larger" in problem.remedy
 
 
 def test_the_smallest_cidr_that_is_offered_fits_and_the_next_smaller_does_not():
@@ -78,37 +80,28 @@ def test_room_for_a_replacement_is_asked_for_to_the_last_address():
     """A /27 has 32 addresses, 5 reserved: 2 trn1 nodes and one's replacement take 24; 3 more are left."""
     two = nodes("ml.trn1.32xlarge", 2)
     assert check_addresses(plan(two, nodes("ml.m5.xlarge", 3), cidr="10.1.0.0/27")) == []
-    only(
-        check_addresses(plan(two, nodes("ml.m5.xlarge", 4), cidr="10.1.0.0/27")), Code.SUBNET_TOO_SMALL, "compute_cidr"
-    )
+    found = check_addresses(plan(two, nodes("ml.m5.xlarge", 4), cidr="10.1.0.0/27"))
+    check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr")
 
 
 def test_the_remedy_counts_what_part_of_the_block_an_az_has():
     claims = [nodes("ml.m5.xlarge", 1, "usw2-az4"), nodes("ml.p5.48xlarge", 40, "usw2-az1")]
     subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
-    problem = only(check_addresses(plan_addresses(claims, subnet_cidrs=subnets)), Code.SUBNET_TOO_SMALL, "compute_cidr")
-    assert "usw2-az1" in problem.message
-    assert "usw2-az1 has one part in 4 of compute_cidr: give that a /19 or larger" in problem.remedy
+    found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets))
+    said = ("subnet of usw2-az1", "usw2-az1 has one part in 4 of compute_cidr: give that a /19 or larger")
+    check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", *said)
 
 
 def test_what_no_subnet_can_hold_is_to_be_spread():
-    problem = only(
-        check_addresses(plan(nodes("ml.p5.48xlarge", 2100), interface_quota=100_000)),
-        Code.SUBNET_TOO_SMALL,
-        "compute_cidr",
-    )
-    assert "over several AZs" in problem.remedy
+    found = check_addresses(plan(nodes("ml.p5.48xlarge", 2100), interface_quota=100_000))
+    check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", "over several AZs")
 
 
 def test_what_one_block_cannot_hold_for_all_azs_is_told():
     claims = [nodes("ml.p5.48xlarge", 1500, "usw2-az4")]
     subnets = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
-    problem = only(
-        check_addresses(plan_addresses(claims, subnet_cidrs=subnets, interface_quota=100_000)),
-        Code.SUBNET_TOO_SMALL,
-        "compute_cidr",
-    )
-    assert "use fewer" in problem.remedy
+    found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets, interface_quota=100_000))
+    check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", "use fewer")
 
 
 def test_the_quota_of_interfaces_counts_for_each_az():
@@ -116,16 +109,15 @@ def test_the_quota_of_interfaces_counts_for_each_az():
     claims = [nodes("ml.p5.48xlarge", 155)]
     subnets = {"usw2-az4": "10.1.0.0/16"}
     assert check_addresses(plan_addresses(claims, subnet_cidrs=subnets, other_interfaces={"usw2-az4": 8})) == []
-    problem = only(
-        check_addresses(
-            plan_addresses(claims, subnet_cidrs=subnets, other_interfaces={"usw2-az4": 9}), region="us-west-2"
-        ),
+    one_too_many = plan_addresses(claims, subnet_cidrs=subnets, other_interfaces={"usw2-az4": 9})
+    check_one(
+        check_addresses(one_too_many, region="us-west-2"),
         Code.INTERFACE_QUOTA,
         "interface_quota",
+        "5001 network interfaces",
+        "(L-DF5E4CA3)",
+        "--quota-code L-DF5E4CA3 --desired-value 5001 --region us-west-2",
     )
-    assert "L-DF5E4CA3" in problem.message
-    assert "5001 network interfaces" in problem.message
-    assert "--quota-code L-DF5E4CA3 --desired-value 5001 --region us-west-2" in problem.remedy
 
 
 def test_a_granted_quota_replaces_the_default():
@@ -136,16 +128,15 @@ def test_a_granted_quota_replaces_the_default():
 
 def test_a_subnet_of_unknown_size_holds_everything_but_the_quota_still_counts():
     assert check_addresses(plan(nodes("ml.p5.48xlarge", 100), cidr=None)) == []
-    only(check_addresses(plan(nodes("ml.p5.48xlarge", 200), cidr=None)), Code.INTERFACE_QUOTA, "interface_quota")
+    check_one(check_addresses(plan(nodes("ml.p5.48xlarge", 200), cidr=None)), Code.INTERFACE_QUOTA, "interface_quota")
 
 
 def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_told():
     two = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     made = plan_addresses([nodes("ml.m5.xlarge", 1), nodes("ml.m5.xlarge", 1, "usw2-az9")], subnet_cidrs=two)
     assert [zone.addresses for zone in made.zones] == [1, 0]
-    problem = only(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids")
-    assert problem.value == "usw2-az9"
-    assert "usw2-az4, usw2-az1" in problem.remedy
+    said = ("given:   'usw2-az9'", "put it into one of usw2-az4, usw2-az1")
+    check_one(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids", *said)
 
 
 def test_a_type_whose_cards_no_source_tells_counts_as_one_and_says_so():

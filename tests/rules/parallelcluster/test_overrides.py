@@ -8,12 +8,10 @@ import pytest
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place, check_overrides
-from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster, check_queue
 from llm_fleet.rules.problem import PathPart
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
-from tests.parallelcluster.clusters import cluster
 from tests.rules.parallelcluster.shapes import (
     Cluster,
     only,
@@ -193,29 +191,6 @@ def test_a_section_beside_attributes_needs_nothing_more() -> None:
     proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy:3128"}}}
     for place in (Place.HEAD_NODE, Place.QUEUE, Place.LOGIN_POOL):
         assert check_overrides(proxy, place) == []
-
-
-def test_the_rules_of_a_cluster_read_every_override() -> None:
-    wrong = {"Qwertyuiop": 1}
-    nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"], overrides=wrong)
-    assert [problem.where for problem in check_queue(Queue(name="work", resources=[nodes], overrides=wrong))] == [
-        "overrides.Qwertyuiop",
-        "compute_resources.nodes.overrides.Qwertyuiop",
-    ]
-    whole = cluster(
-        Queue.cpu("work", instance_type="c5.4xlarge", max_count=1),
-        head_node=HeadNode(instance_type="m5.2xlarge", overrides=wrong),
-        login_pools=[LoginPool(name="users", instance_type="m5.large", overrides=wrong)],
-        slurm=SlurmSettings(overrides=wrong),
-        overrides=wrong,
-    )
-    told = [problem.where for problem in check_parallelcluster(whole) if problem.code is Code.PC_KEY_UNKNOWN]
-    assert sorted(told) == [
-        "head_node.overrides.Qwertyuiop",
-        "login_pools.users.overrides.Qwertyuiop",
-        "overrides.Qwertyuiop",
-        "slurm.overrides.Qwertyuiop",
-    ]
 
 
 MISSPELT: dict[str, Any] = {"Mispelt": 1}
