@@ -28,7 +28,7 @@ from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import FleetError, raise_problems
 from llm_fleet.rules.sagemaker.training_job import check_capacity_retries, check_job_schedule
-from llm_fleet.sagemaker.training_job_plan import (
+from llm_fleet.sagemaker.training_job_machine import (
     EVENTS_OF_A_POLL,
     EVENTS_OF_AN_ASK,
     longest_seconds,

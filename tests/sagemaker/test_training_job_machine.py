@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.sagemaker.training_job_definition import render_machine
-from llm_fleet.sagemaker.training_job_plan import EVENTS_OF_A_POLL, EVENTS_OF_AN_ASK, WatchRecord
+from llm_fleet.sagemaker.training_job_machine import EVENTS_OF_A_POLL, EVENTS_OF_AN_ASK, WatchRecord
 from local.aws.client import LocalAws
 from tests.sagemaker.training_jobs import REQUEST, TABLE, MachineOnAws, plan_of, role
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.sagemaker.training_job import check_training_job
 from llm_fleet.sagemaker.training_job_definition import render_machine
-from llm_fleet.sagemaker.training_job_plan import MachinePlan, RunAlarm, WatchRecord, pace
+from llm_fleet.sagemaker.training_job_machine import MachinePlan, RunAlarm, WatchRecord, pace
 from llm_fleet.sagemaker.training_job_request import JobPlace
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage

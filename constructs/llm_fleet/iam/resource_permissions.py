@@ -182,6 +182,16 @@ def look_up_network(sid: str, *, reason: str) -> Permission:
     )
 
 
+def stand_in_network(place: Place, *, reason: str, lookup_reason: str) -> tuple[Permission, ...]:
+    """What SageMaker does to place instances into a VPC. Its guide writes `*` for all; some actions know resources."""
+    kinds = ("network-interface", "security-group", "subnet")
+    resources = [place.arn("ec2", f"{kind}/*") for kind in kinds]
+    return (
+        place_interfaces("NetworkInterfaces", resources, reason=reason),
+        look_up_network("NetworkLookup", reason=lookup_reason),
+    )
+
+
 def open_sessions(sid: str, *, reason: str) -> Permission:
     """What Session Manager's agent calls, in a node or in a container."""
     return Permission(

@@ -10,6 +10,26 @@ from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.statements import Permission, reasons_of, statement_of
 
 
+def permission_policy(
+    scope: Construct,
+    id: str,
+    permissions: Sequence[Permission],
+    *,
+    description: str,
+    roles: Sequence[iam.IRole | iam.Role] = (),
+) -> iam.ManagedPolicy:
+    """Return a managed policy with these permissions, attached to `roles`; its wildcards are answered by reasons."""
+    policy = iam.ManagedPolicy(
+        scope,
+        id,
+        description=description,
+        statements=[*map(statement_of, permissions)],
+        roles=[cast(iam.IRole, role) for role in roles] or None,
+    )
+    acknowledge_wildcards(policy, lambda: reasons_of(permissions))
+    return policy
+
+
 class ServiceRole(Construct):
     """A role with these permissions and no other.
 
@@ -34,7 +54,10 @@ class ServiceRole(Construct):
         super().__init__(scope, id)
         self.permissions: tuple[Permission, ...] = tuple(permissions)
         """The statements, each with its reason."""
-        policies = [self._policy(description)] if self.permissions else []
+        policies: list[iam.IManagedPolicy] = []
+        if self.permissions:
+            policy = permission_policy(self, "Policy", self.permissions, description=description)
+            policies = [cast(iam.IManagedPolicy, policy)]
         role = iam.Role(
             self,
             "Resource",
@@ -44,10 +67,3 @@ class ServiceRole(Construct):
         )
         self.role: iam.IRole = cast(iam.IRole, role)
         """The role itself."""
-
-    def _policy(self, description: str) -> iam.IManagedPolicy:
-        policy = iam.ManagedPolicy(
-            self, "Policy", description=description, statements=[*map(statement_of, self.permissions)]
-        )
-        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
-        return cast(iam.IManagedPolicy, policy)

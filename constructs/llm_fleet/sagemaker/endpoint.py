@@ -17,23 +17,20 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.catalog.endpoint import endpoint_settings
+from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place
+from llm_fleet.logs import SERVERS_LOG, log_group
 from llm_fleet.network.network import Network
-from llm_fleet.references import region_of
+from llm_fleet.network.security_group import HttpsOutSecurityGroup
+from llm_fleet.references import add_outputs, region_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.fields import Form, check_forms, check_is_spec
+from llm_fleet.rules.fields import Form, check_forms, check_is_spec, key_form, network_form, topic_form
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
 from llm_fleet.sagemaker.endpoint_monitoring import EndpointSight
 from llm_fleet.sagemaker.endpoint_operations import EndpointAfterwards
-from llm_fleet.sagemaker.endpoint_permissions import (
-    EndpointCapture,
-    EndpointLog,
-    EndpointRole,
-    EndpointSecurityGroup,
-    endpoint_permissions,
-)
-from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_config, render_endpoint, render_model, vpc_config
+from llm_fleet.sagemaker.endpoint_permissions import EndpointCapture, endpoint_permissions
+from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_config, render_endpoint, render_model
 from llm_fleet.spec.endpoint import EndpointImageKind, EndpointSpec
 
 
@@ -146,8 +143,7 @@ class EndpointBase(Construct):
             "InvokeCommand": (self.invoke_command, "Asks the model something"),
             "LogGroupName": (self.log_group.ref, "CloudWatch log group of the containers"),
         }
-        for name, (value, description) in outputs.items():
-            cdk.CfnOutput(self, name, value=value, description=description)
+        add_outputs(self, outputs)
 
 
 def _body(kind: EndpointImageKind | None) -> dict[str, object]:
@@ -158,23 +154,14 @@ def _body(kind: EndpointImageKind | None) -> dict[str, object]:
 
 
 _FORMS: Mapping[str, Form] = {
-    "network": Form(
-        wanted="a network of llm-fleet",
-        has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-        optional=True,
-        remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), '
-        "or leave it out",
+    "network": network_form(
+        'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1", "usw2-az2"])), '
+        "or leave it out"
     ),
-    "encryption_key": Form(
-        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
-    ),
-    "alarm_topic": Form(
-        wanted="an SNS topic",
-        has=("topic_arn",),
-        optional=True,
-        remedy='write AlarmTopic(self, "Topic"), or sns.Topic.from_topic_arn(…)',
-    ),
+    "encryption_key": key_form(),
+    "alarm_topic": topic_form('write AlarmTopic(self, "Topic"), or sns.Topic.from_topic_arn(…)'),
 }
+_LOGS = "/aws/sagemaker/Endpoints"
 _DESCRIPTION = "Execution role of a SageMaker endpoint: its image, its model, its log"
 
 
@@ -225,14 +212,15 @@ class HuggingFaceEndpoint(EndpointBase):
         if topic is None and endpoint.alarms.topic_arn is not None:
             topic = sns.Topic.from_topic_arn(self, "AlarmTopic", endpoint.alarms.topic_arn)
         self.endpoint_name = plan.name
-        self._log = EndpointLog(
-            self,
-            "Log",
-            endpoint_name=plan.name,
+        # Made beforehand, since one that SageMaker makes is kept for ever; its name is that of SageMaker's guide.
+        self.log_group = log_group(
+            Construct(self, "Log"),
+            "Resource",
+            name=f"{_LOGS}/{plan.name}",
             retention_days=endpoint.log_retention_days,
             encryption_key=encryption_key,
+            holds=SERVERS_LOG,
         )
-        self.log_group = self._log.log_group
         self.capture = EndpointCapture(
             self, "Capture", capture=endpoint.data_capture, endpoint_name=plan.name, encryption_key=encryption_key
         )
@@ -246,9 +234,12 @@ class HuggingFaceEndpoint(EndpointBase):
     ) -> None:
         """Make role, model, configuration and endpoint, and what lives after them."""
         volume_key = encryption_key.key_arn if encryption_key and not plan.instance.local_disk_gb else None
-        made = EndpointRole(
+        # Its trust has no `aws:SourceAccount`: SageMaker's page on the confused deputy does not list endpoints among
+        # what sends that key. assumption: sagemaker-sends-no-source-account
+        made = ServiceRole(
             self,
             "Role",
+            service="sagemaker.amazonaws.com",
             description=_DESCRIPTION,
             permissions=self._permissions(plan, in_network=network is not None, volume_key_arn=volume_key),
         )
@@ -270,7 +261,7 @@ class HuggingFaceEndpoint(EndpointBase):
         )
         # Gone before any of these goes, and not there before all of these are: SageMaker would make a log group of its
         # own, and instances without the role cannot be taken down.
-        self.endpoint.node.add_dependency(self._log, made, *([network.connectivity] if network else ()))
+        self.endpoint.node.add_dependency(self.log_group, made, *([network.connectivity] if network else ()))
         self.sight.before(self.endpoint)
         self.afterwards = EndpointAfterwards(
             self,
@@ -289,7 +280,7 @@ class HuggingFaceEndpoint(EndpointBase):
         of_endpoint = endpoint_permissions(
             plan,
             place,
-            log_group_name=self._log.group_name,
+            log_group_name=f"{_LOGS}/{plan.name}",
             in_network=in_network,
             volume_key_arn=volume_key_arn,
         )
@@ -300,10 +291,17 @@ class HuggingFaceEndpoint(EndpointBase):
         if network is None:
             self.security_group = None
             return None
-        group = EndpointSecurityGroup(self, "SecurityGroup", vpc=network.vpc)
+        # Callers reach an endpoint by SageMaker's own address, not through this group.
+        group = HttpsOutSecurityGroup(
+            self,
+            "SecurityGroup",
+            vpc=network.vpc,
+            description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
+            reaches="S3, services of AWS, and the Hub where a route leads",
+        )
         self.security_group = cast(ec2.ISecurityGroup, group)
         subnets = [subnet.subnet_id for subnet in network.compute_subnets.values()]
-        return vpc_config(subnets, group.security_group_id)
+        return sagemaker.CfnModel.VpcConfigProperty(subnets=subnets, security_group_ids=[group.security_group_id])
 
     def _check(self, plan: EndpointPlan, network: Network | None, alarm_topic: sns.ITopic | sns.Topic | None) -> None:
         """Raise all that is wrong; warn of what was reported of the image."""

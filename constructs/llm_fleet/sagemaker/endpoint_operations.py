@@ -1,24 +1,20 @@
 """What comes after an endpoint: what scales it, what ends it, and what it may cost."""
 
 import hashlib
-from dataclasses import dataclass
-from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_events as events
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-import llm_fleet.functions
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.endpoint import budget_facts, endpoint_scaling_facts, endpoint_settings, time_to_live_facts
+from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
-from llm_fleet.lifecycle.script_folder import read_folder
 from llm_fleet.notifications.cost_budget import CostBudget
 from llm_fleet.notifications.metric_alarms import MetricAlarms
 from llm_fleet.sagemaker.endpoint_monitoring import time_to_live_plan
@@ -94,114 +90,102 @@ def _configuration(scaling: EndpointScaling) -> _Policy.TargetTrackingScalingPol
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaperStatements:
-    """The statements of one endpoint's function. Each says what it is for by its id."""
+def reaper_permissions(
+    place: Place,
+    *,
+    endpoint_name: str,
+    endpoint_arn: str,
+    config_arn: str,
+    model_arn: str,
+    rule_name: str,
+    scaled: str,
+    topic: sns.ITopic | None,
+) -> list[Permission]:
+    """Return what the function may do that ends one endpoint.
 
-    stack: cdk.Stack
-    endpoint_name: str
-    endpoint_arn: str
-    """As SageMaker writes it, like the two below: in small letters, which a name need not be."""
-    config_arn: str
-    model_arn: str
-    rule_name: str
-    scaled: str
-    """Application Auto Scaling's name of the variant; empty when nothing scales."""
-    topic: sns.ITopic | None
+    The ARNs are as SageMaker writes them: in small letters, which a name need not be. `scaled`: Application Auto
+    Scaling's name of the variant; empty when nothing scales.
+    """
+    hosting = {
+        "EndEndpoint": ("Endpoint", endpoint_arn),
+        "EndConfig": ("EndpointConfig", config_arn),
+        "EndModel": ("Model", model_arn),
+    }
+    return [
+        *(
+            Permission(
+                sid=sid,
+                actions=(f"sagemaker:Describe{kind}", f"sagemaker:Delete{kind}"),
+                resources=(arn,),
+                reason="it looks whether this is there still, and deletes it",
+            )
+            for sid, (kind, arn) in hosting.items()
+        ),
+        Permission(
+            sid="Mark",
+            actions=("sagemaker:AddTags", "sagemaker:ListTags"),
+            resources=(config_arn, model_arn),
+            reason="a configuration or model is deleted only if this function has marked it before",
+        ),
+        Permission(
+            sid="RunNoMore",
+            actions=("events:DisableRule",),
+            resources=(place.arn("events", f"rule/{rule_name}"),),
+            reason="when all is gone, it runs no more",
+        ),
+        *(_stop_scaling(place, endpoint_name, scaled) if scaled else ()),
+        *(_publish(place, topic) if topic else ()),
+    ]
 
-    def statements(self) -> list[iam.PolicyStatement]:
-        """Return all of them."""
-        return [*self._of_hosting(), self._of_rule(), *self._of_scaling(), *self._of_topic()]
 
-    def wildcards(self) -> dict[str, str]:
-        """Return the reasons of the ARNs with a `*`."""
-        reasons: dict[str, str] = {}
-        if self.scaled:
-            reasons[self._targets] = "ids of scalable targets are made up; the condition holds it to its own by tag"
-            reasons[self._policy_alarms] = "Application Auto Scaling makes up the ends of these names"
-        if self.topic and not self.topic.master_key:
-            reasons[self._keys] = "the key of a topic that exists is not known; the condition holds it to that topic"
-        return reasons
-
-    def _of_hosting(self) -> list[iam.PolicyStatement]:
-        return [
-            _allow("EndEndpoint", ["sagemaker:DescribeEndpoint", "sagemaker:DeleteEndpoint"], self.endpoint_arn),
-            _allow(
-                "EndConfig", ["sagemaker:DescribeEndpointConfig", "sagemaker:DeleteEndpointConfig"], self.config_arn
-            ),
-            _allow("EndModel", ["sagemaker:DescribeModel", "sagemaker:DeleteModel"], self.model_arn),
-            # A configuration or model is deleted only if this function has marked it before.
-            _allow("Mark", ["sagemaker:AddTags", "sagemaker:ListTags"], self.config_arn, self.model_arn),
-        ]
-
-    def _of_rule(self) -> iam.PolicyStatement:
-        rule = self.stack.format_arn(service="events", resource="rule", resource_name=self.rule_name)
-        return _allow("RunNoMore", ["events:DisableRule"], rule)
-
-    def _of_scaling(self) -> list[iam.PolicyStatement]:
-        """SageMaker deletes no endpoint that scales for who may not deregister its target (its guide says so)."""
-        if not self.scaled:
-            return []
-        deregister = _allow("StopScaling", ["application-autoscaling:DeregisterScalableTarget"], self._targets)
-        deregister.add_conditions(
-            {
+def _stop_scaling(place: Place, endpoint_name: str, scaled: str) -> tuple[Permission, ...]:
+    """SageMaker deletes no endpoint that scales for who may not deregister its target (its guide says so)."""
+    return (
+        Permission(
+            sid="StopScaling",
+            actions=("application-autoscaling:DeregisterScalableTarget",),
+            resources=(place.arn("application-autoscaling", "scalable-target/*"),),
+            conditions={
                 "StringEquals": {
-                    f"aws:ResourceTag/{budget_facts().tag}": self.endpoint_name,
+                    f"aws:ResourceTag/{budget_facts().tag}": endpoint_name,
                     "application-autoscaling:service-namespace": "sagemaker",
                     "application-autoscaling:scalable-dimension": endpoint_scaling_facts().dimension,
                 }
-            }
-        )
+            },
+            reason="ids of scalable targets are made up; the condition holds it to its own by tag",
+        ),
         # Its guide asks this of the caller who deletes a target tracking policy, beside its own role.
         # assumption: scaling-policy-delete-by-caller
-        return [deregister, _allow("PolicyAlarms", ["cloudwatch:DeleteAlarms"], self._policy_alarms)]
-
-    def _of_topic(self) -> list[iam.PolicyStatement]:
-        topic = self.topic
-        if topic is None:
-            return []
-        key_arn = topic.master_key.key_arn if topic.master_key else self._keys
-        key = _allow("TellKey", ["kms:Decrypt", "kms:GenerateDataKey"], key_arn)
-        if not topic.master_key:
-            key.add_conditions({"StringEquals": {"kms:EncryptionContext:aws:sns:topicArn": topic.topic_arn}})
-        return [_allow("Tell", ["sns:Publish"], topic.topic_arn), key]
-
-    @property
-    def _targets(self) -> str:
-        return self.stack.format_arn(service="application-autoscaling", resource="scalable-target", resource_name="*")
-
-    @property
-    def _policy_alarms(self) -> str:
-        return self.stack.format_arn(
-            service="cloudwatch",
-            resource="alarm",
-            resource_name=f"TargetTracking-{self.scaled}-*",
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-        )
-
-    @property
-    def _keys(self) -> str:
-        return self.stack.format_arn(service="kms", resource="key", resource_name="*")
+        Permission(
+            sid="PolicyAlarms",
+            actions=("cloudwatch:DeleteAlarms",),
+            resources=(place.arn("cloudwatch", f"alarm:TargetTracking-{scaled}-*"),),
+            reason="Application Auto Scaling makes up the ends of these names",
+        ),
+    )
 
 
-def _allow(sid: str, actions: list[str], *resources: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(sid=sid, actions=actions, resources=list(resources))
+def _publish(place: Place, topic: sns.ITopic) -> tuple[Permission, ...]:
+    known = topic.master_key
+    context = {"StringEquals": {"kms:EncryptionContext:aws:sns:topicArn": topic.topic_arn}}
+    return (
+        Permission(
+            sid="Tell", actions=("sns:Publish",), resources=(topic.topic_arn,), reason="the end is told to the topic"
+        ),
+        Permission(
+            sid="TellKey",
+            actions=("kms:Decrypt", "kms:GenerateDataKey"),
+            resources=(known.key_arn if known else place.arn("kms", "key/*"),),
+            conditions={} if known else context,
+            reason="the topic is encrypted"
+            if known
+            else "the key of a topic that exists is not known; the condition holds it to that topic",
+        ),
+    )
 
 
-_NAME = "endpoint_reaper"
 _LONGEST_RULE = 64
 """EventBridge's limit (botocore 1.44.5, events RuleName)."""
-_CODE = FunctionCode(
-    archive=f"{_NAME}.zip",
-    files=lambda: read_folder(Path(next(iter(llm_fleet.functions.__path__))) / _NAME),
-    below=f"{_NAME}/",
-    handler=f"{_NAME}.handler.handler",
-    timeout=time_to_live_facts().timeout_seconds,
-    description="Deletes an endpoint of SageMaker when its time to live is over",
-    policy_description="Lets the function that ends an endpoint delete it, and what belongs to it",
-    role_description="Runs the function that ends an endpoint",
-    unencrypted_log="it writes names and times only; `encryption_key` takes a key that CloudWatch Logs may use",
-)
 
 
 class EndpointReaper(Construct):
@@ -228,13 +212,20 @@ class EndpointReaper(Construct):
     ) -> None:
         """Make them; they come after `endpoint`, so that one which is still being made is not taken for gone."""
         super().__init__(scope, id)
-        stack = cdk.Stack.of(self)
         rule_name = _rule_name(endpoint_name)
         scaled = scaled_id(endpoint_name) if scales else ""
         self.function = PythonFunction(
             self,
             "Function",
-            code=_CODE,
+            code=FunctionCode.of_package(
+                "endpoint_reaper",
+                timeout=time_to_live_facts().timeout_seconds,
+                description="Deletes an endpoint of SageMaker when its time to live is over",
+                policy_description="Lets the function that ends an endpoint delete it, and what belongs to it",
+                role_description="Runs the function that ends an endpoint",
+                unencrypted_log="it writes names and times only; `encryption_key` takes a key that CloudWatch Logs may "
+                "use",
+            ),
             environment={
                 "ENDPOINT_NAME": endpoint_name,
                 "CONFIG_NAME": endpoint_config.attr_endpoint_config_name,
@@ -247,8 +238,8 @@ class EndpointReaper(Construct):
             log_encryption_key=encryption_key,
         )
         """The function, its role and its log."""
-        allowed = ReaperStatements(
-            stack=stack,
+        allowed = reaper_permissions(
+            Place.of(self),
             endpoint_name=endpoint_name,
             endpoint_arn=endpoint.ref,
             config_arn=endpoint_config.ref,
@@ -257,7 +248,7 @@ class EndpointReaper(Construct):
             scaled=scaled,
             topic=topic,
         )
-        self.function.allow_statements(allowed.statements(), wildcards=allowed.wildcards())
+        self.function.allow_statements([*map(statement_of, allowed)], wildcards=reasons_of(allowed))
         self.rule = self._make_rule(rule_name, endpoint)
         """The rule that runs it."""
         plan = time_to_live_plan(self.function.function.ref)
@@ -299,31 +290,6 @@ def _rule_name(endpoint_name: str) -> str:
         return name
     digest = hashlib.sha256(endpoint_name.encode()).hexdigest()[:8]
     return f"{endpoint_name[: _LONGEST_RULE - len(digest) - 5]}-{digest}-ttl"
-
-
-class MonthlyBudget(CostBudget):
-    """A budget of AWS Budgets over what SageMaker costs in a month, in the account or for one endpoint."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        budget: EndpointBudget,
-        endpoint_name: str,
-        topic: sns.ITopic | None = None,
-    ) -> None:
-        """Make it. `topic`: told beside the budget's e-mail addresses; one that was imported must let Budgets write."""
-        super().__init__(
-            scope,
-            id,
-            monthly_usd=budget.monthly_usd,
-            at_percent=budget.at_percent,
-            forecast=budget.forecast,
-            emails=budget.emails,
-            filters=_filters(budget, endpoint_name),
-            topic=topic,
-        )
 
 
 def _filters(budget: EndpointBudget, endpoint_name: str) -> dict[str, list[str]]:
@@ -375,7 +341,14 @@ class EndpointAfterwards(Construct):
             topic=topic,
         )
         """What ends it; `None` where it stays."""
-        self.budget = spec.budget and MonthlyBudget(
-            self, "Budget", budget=spec.budget, endpoint_name=spec.name, topic=topic
+        self.budget = spec.budget and CostBudget(
+            self,
+            "Budget",
+            monthly_usd=spec.budget.monthly_usd,
+            at_percent=spec.budget.at_percent,
+            forecast=spec.budget.forecast,
+            emails=spec.budget.emails,
+            filters=_filters(spec.budget, spec.name),
+            topic=topic,
         )
         """What it may cost; `None` where there is no budget."""

@@ -1,27 +1,21 @@
-"""What an endpoint's model may do and reach, and what is kept of it: role, security group, log, captures."""
+"""What the role of an endpoint may do, and what is kept of its requests and answers."""
 
 from collections.abc import Sequence
-from typing import cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint import capture_facts
 from llm_fleet.iam.resource_permissions import (
     grant_volumes,
-    look_up_network,
-    place_interfaces,
     pull_images,
     read_bucket,
+    stand_in_network,
 )
-from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
-from llm_fleet.logs import SERVERS_LOG, log_group
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.endpoint import EndpointModelSource
@@ -42,7 +36,16 @@ def endpoint_permissions(
         ),
         *_model(plan, place),
         *_sight(place, log_group_name),
-        *(_network(place) if in_network else ()),
+        *(
+            stand_in_network(
+                place,
+                reason="each instance gets an interface in the compute subnets; their ids do not exist before",
+                lookup_reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no "
+                "resource",
+            )
+            if in_network
+            else ()
+        ),
         *(_volume_key(volume_key_arn) if volume_key_arn else ()),
     ]
 
@@ -93,25 +96,6 @@ def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
     )
 
 
-def _network(place: Place) -> Sequence[Permission]:
-    """Source: SageMaker's guide, execution roles, CreateModel with a VPC; which writes `*` for all of them."""
-    return (
-        place_interfaces(
-            "NetworkInterfaces",
-            (
-                place.arn("ec2", "network-interface/*"),
-                place.arn("ec2", "security-group/*"),
-                place.arn("ec2", "subnet/*"),
-            ),
-            reason="each instance gets an interface in the compute subnets; their ids do not exist before",
-        ),
-        look_up_network(
-            "NetworkLookup",
-            reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no resource",
-        ),
-    )
-
-
 def _volume_key(key_arn: str) -> Sequence[Permission]:
     """As documented for jobs, SageMaker makes the grant with this role. assumption: endpoint-role-makes-the-grant"""
     return (
@@ -121,91 +105,6 @@ def _volume_key(key_arn: str) -> Sequence[Permission]:
             reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
         ),
     )
-
-
-_PRINCIPAL = "sagemaker.amazonaws.com"
-
-
-class EndpointRole(Construct):
-    """An execution role with these permissions and no other.
-
-    Its policy is a managed one: CloudFormation makes it before the role, so no instance starts without it. The trust
-    has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy does not list endpoints among what
-    sends that key, and a condition on a key that is not sent would keep every endpoint from being created.
-    assumption: sagemaker-sends-no-source-account
-    """
-
-    def __init__(self, scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> None:
-        """Make the role."""
-        super().__init__(scope, id)
-        self.permissions: tuple[Permission, ...] = tuple(permissions)
-        """The statements, each with its reason."""
-        policy = iam.ManagedPolicy(
-            self, "Policy", description=description, statements=[*map(statement_of, self.permissions)]
-        )
-        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
-        role = iam.Role(
-            self,
-            "Resource",
-            description=description,
-            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_PRINCIPAL)),
-            managed_policies=[cast(iam.IManagedPolicy, policy)],
-        )
-        self.role: iam.IRole = cast(iam.IRole, role)
-        """The role itself."""
-
-
-class EndpointSecurityGroup(ec2.SecurityGroup):
-    """Lets nothing in, and HTTPS out: to S3 for the model, and to the Hub where a route leads there.
-
-    Callers reach an endpoint through SageMaker's own address, not through this group.
-    """
-
-    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
-        """Make the group in `vpc`."""
-        super().__init__(
-            scope,
-            id,
-            vpc=vpc,
-            description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
-            allow_all_outbound=False,
-        )
-        self.add_egress_rule(
-            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "S3, services of AWS, and the Hub where a route leads"
-        )
-
-
-_PREFIX = "/aws/sagemaker/Endpoints"
-
-
-class EndpointLog(Construct):
-    """The log group that SageMaker writes to, made beforehand: one that SageMaker makes is kept for ever.
-
-    It goes with the stack.
-    """
-
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        endpoint_name: str,
-        retention_days: int,
-        encryption_key: kms.IKey | None,
-    ) -> None:
-        """Make the group. `encryption_key`: its policy must let CloudWatch Logs use it. `None`: Logs' own."""
-        super().__init__(scope, id)
-        self.group_name = f"{_PREFIX}/{endpoint_name}"
-        """As SageMaker's guide on logs has it."""
-        self.log_group = log_group(
-            self,
-            "Resource",
-            name=self.group_name,
-            retention_days=retention_days,
-            encryption_key=encryption_key,
-            holds=SERVERS_LOG,
-        )
-        """The L1 beneath."""
 
 
 _Config = sagemaker.CfnEndpointConfig

@@ -1,7 +1,9 @@
 """A notebook instance of SageMaker."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import aws_cdk as cdk
 import jsii
@@ -14,13 +16,22 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.notebook import notebook_facts
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import HttpsOutSecurityGroup
+from llm_fleet.references import add_outputs
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.fields import Form, check_form, check_is_spec
+from llm_fleet.rules.fields import BUCKET, check_form, check_is_spec, key_form, network_form
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reachable, check_script_size, notebook_claim
-from llm_fleet.sagemaker.notebook_permissions import NotebookSecurityGroup, notebook_role
+from llm_fleet.rules.sagemaker.notebook import (
+    check_notebook,
+    check_reachable,
+    check_script_size,
+    is_code_commit,
+    notebook_claim,
+)
+from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
@@ -64,6 +75,101 @@ def _packed(files: Mapping[str, str]) -> str:
     theirs = {path.lstrip("/"): text.encode() for path, text in files.items()}
     programs = frozenset(path for path in theirs if path.startswith(_PROGRAMS))
     return packed({**ours, **theirs}, executable=programs)
+
+
+_CODE_COMMIT = re.compile(r"/v1/repos/(?P<name>[^/]+)/?")
+
+
+def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
+    """`stops`: whether it stops itself when it is idle."""
+    actions = ("sagemaker:DescribeNotebookInstance", *(("sagemaker:StopNotebookInstance",) if stops else ()))
+    # SageMaker writes the name of an instance into its ARN in small letters, as those of endpoints.
+    # assumption: sagemaker-arns-in-small-letters
+    names = dict.fromkeys((name, name.lower()))
+    return (
+        Permission(
+            sid="Itself",
+            actions=actions,
+            resources=tuple(place.arn("sagemaker", f"notebook-instance/{each}") for each in names),
+            reason="the SDK asks for the instance's role" + ("; idle, it stops itself" if stops else ""),
+        ),
+        *work.own_streams(
+            place,
+            notebook_facts().log_group,
+            name,
+            sid="Its",
+            reason="the first notebook instance of an account makes the group of all; who writes looks for its stream",
+            streams_reason="Jupyter, the lifecycle script and what stops it when idle write streams that begin with "
+            "its name",
+        ),
+    )
+
+
+def repositories(place: Place, cloned: Sequence[GitRepository]) -> tuple[Permission, ...]:
+    """Read what repositories ask for."""
+    secrets = tuple(dict.fromkeys(one.secret_arn for one in cloned if one.secret_arn is not None))
+    keys = tuple(dict.fromkeys(one.secret_key_arn for one in cloned if one.secret_key_arn is not None))
+    code_commit = tuple(
+        Permission(
+            sid=f"Repository{index}",
+            actions=("codecommit:GitPull", "codecommit:GitPush"),
+            resources=(arn,),
+            reason="it is cloned at the start, and work is pushed to it",
+        )
+        for index, one in enumerate(cloned)
+        if (arn := _code_commit_arn(place, one.url)) is not None
+    )
+    of_secrets = Permission(
+        sid="RepositorySecrets",
+        actions=("secretsmanager:GetSecretValue",),
+        resources=secrets,
+        reason="user name and password of repositories that not everybody may read",
+    )
+    of_keys = Permission(
+        sid="RepositorySecretKeys",
+        actions=("kms:Decrypt",),
+        resources=keys,
+        reason="the secrets are encrypted with keys of their own",
+    )
+    return (*code_commit, *((of_secrets,) if secrets else ()), *((of_keys,) if keys else ()))
+
+
+def _code_commit_arn(place: Place, url: str) -> str | None:
+    found = _CODE_COMMIT.fullmatch(urlsplit(url).path)
+    return place.arn("codecommit", found["name"]) if found and is_code_commit(url) else None
+
+
+def notebook_role(
+    scope: Construct,
+    *,
+    notebook: NotebookSpec,
+    name: str,
+    buckets: Sequence[s3.IBucket | s3.Bucket],
+    key: kms.IKey,
+    network: Network | None,
+    security_group: ec2.ISecurityGroup | None,
+) -> work.WorkbenchRole:
+    """Make the role of the instance called `name`, that may use these buckets, this key and this network."""
+    place = Place.of(scope)
+    prefixes = tuple(notebook.name_prefixes) or (name, *notebook_facts().sdk_name_prefixes)
+    in_network: tuple[Permission, ...] = ()
+    if network is not None and security_group is not None:
+        in_network = work.interfaces(place, network.compute_subnets.values(), security_group, network.security_group)
+    return work.WorkbenchRole(
+        scope,
+        "Role",
+        description=f"Notebook instance {name}",
+        permissions={
+            "Surroundings": [
+                *itself(place, name, stops=notebook.idle_minutes is not None),
+                *repositories(place, notebook.repositories),
+                *work.buckets([BucketAccess.of(bucket) for bucket in buckets]),
+                *work.own_keys([key.key_arn]),
+                *in_network,
+            ],
+            "Work": work.work(place, prefixes),
+        },
+    )
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -130,20 +236,13 @@ class NotebookBase(Construct):
             "BucketName": (self.bucket.bucket_name, "What the SageMaker SDK takes for its default bucket"),
             "RoleArn": (self.role.role_arn, "What people act with on it, and what their jobs are given"),
         }
-        for key, (value, description) in outputs.items():
-            cdk.CfnOutput(self, key, value=value, description=description)
+        add_outputs(self, outputs)
 
 
 _FACTS = notebook_facts()
-_NETWORK = Form(
-    wanted="a network of llm-fleet",
-    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"])), '
-    "or internet=True without one",
-    optional=True,
+_NETWORK = network_form(
+    'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az1"])), or internet=True without one'
 )
-_KEY = Form(wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out')
-_BUCKET = Form(wanted="a bucket", has=("bucket_arn", "bucket_name"), remedy='write DataBucket(self, "Data")')
 _ON, _OFF = "Enabled", "Disabled"
 _IMDS_V2 = "2"
 
@@ -191,8 +290,8 @@ class TrainingNotebook(NotebookBase):
         found = [
             *check_is_spec(notebook, NotebookSpec, "notebook"),
             *check_form(network, _NETWORK, "network"),
-            *check_form(encryption_key, _KEY, "encryption_key"),
-            *(one for index, each in enumerate(buckets or ()) for one in check_form(each, _BUCKET, "buckets", index)),
+            *check_form(encryption_key, key_form(), "encryption_key"),
+            *(one for index, each in enumerate(buckets or ()) for one in check_form(each, BUCKET, "buckets", index)),
             *check_reachable(clusters),
         ]
         raise_problems(found, subject=subject)
@@ -219,12 +318,16 @@ class TrainingNotebook(NotebookBase):
         )
         """What people and their jobs read and write."""
         self.bucket = cast(s3.IBucket, self.buckets[0])
-        self.security_group = (
-            NotebookSecurityGroup(self, "SecurityGroup", vpc=network.vpc) if network is not None else None
+        # People come by SageMaker's own way, which needs no open port.
+        self.security_group = network and HttpsOutSecurityGroup(
+            self,
+            "SecurityGroup",
+            vpc=network.vpc,
+            description="Notebook instance: nothing in, HTTPS out",
+            reaches="services of AWS, repositories of code and packages",
         )
         permitted = notebook_role(
             self,
-            "Role",
             notebook=notebook,
             name=self.notebook_instance_name,
             buckets=self.buckets,

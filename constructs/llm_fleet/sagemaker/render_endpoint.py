@@ -207,11 +207,6 @@ def render_endpoint(
     )
 
 
-def vpc_config(subnet_ids: Sequence[str], security_group_id: str) -> _Vpc:
-    """Return where the instances have their interfaces."""
-    return _Vpc(subnets=[*subnet_ids], security_group_ids=[security_group_id])
-
-
 def _files(location: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
     source = sagemaker.CfnModel.S3DataSourceProperty(
         s3_uri=f"{location.rstrip('/')}/",  # a prefix ends with a slash (S3ModelDataSource)

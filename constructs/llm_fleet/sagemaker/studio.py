@@ -14,7 +14,8 @@ from constructs import Construct
 
 from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.network.network import Network
-from llm_fleet.rules.fields import Form, check_form, check_is_spec
+from llm_fleet.references import add_outputs
+from llm_fleet.rules.fields import BUCKET, Form, check_form, check_is_spec, key_form, network_form
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.notebook import check_reachable
 from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, studio_claims, studio_zones
@@ -26,12 +27,9 @@ from llm_fleet.spec.studio import StudioSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre
 
-_NETWORK = Form(
-    wanted="a network of llm-fleet",
-    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    remedy='write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])), '
-    "or FleetNetwork.from_attributes(…)",
-    optional=True,
+_NETWORK = network_form(
+    'write FleetNetwork(self, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])), '
+    "or FleetNetwork.from_attributes(…)"
 )
 _LUSTRE = Form(
     wanted="FSx for Lustre",
@@ -39,13 +37,7 @@ _LUSTRE = Form(
     remedy='write LustreFileSystem(self, "Fsx", network=network), or LustreFileSystem.from_attributes(…)',
     optional=True,
 )
-_KEY = Form(
-    wanted="a KMS key",
-    has=("key_arn",),
-    remedy='write kms.Key.from_key_arn(self, "Key", "arn:aws:kms:…")',
-    optional=True,
-)
-_BUCKET = Form(wanted="a bucket", has=("bucket_arn", "bucket_name"), remedy='write DataBucket(self, "Data")')
+_KEY = key_form('write kms.Key.from_key_arn(self, "Key", "arn:aws:kms:…")')
 
 
 @jsii.implements(ec2.IConnectable, iam.IGrantable)
@@ -99,7 +91,7 @@ class StudioDomain(Construct):
                 *(
                     one
                     for index, each in enumerate(buckets or ())
-                    for one in check_form(each, _BUCKET, "buckets", index)
+                    for one in check_form(each, BUCKET, "buckets", index)
                 ),
                 *check_reachable(clusters),
             ],
@@ -190,7 +182,7 @@ class StudioDomain(Construct):
     @property
     def grants(self) -> StudioGrants:
         """What others may do with it."""
-        return StudioGrants(self, self)
+        return StudioGrants(self)
 
     @property
     @jsii.member(jsii_name="connections")
@@ -206,11 +198,12 @@ class StudioDomain(Construct):
 
     def add_outputs(self) -> None:
         """Give the stack outputs: the domain's id, its page, and the command that opens it for each user."""
-        cdk.CfnOutput(self, "DomainId", value=self.domain_id, description="Id of the domain of SageMaker Studio")
-        cdk.CfnOutput(self, "Url", value=self.resource.attr_url, description="Where SageMaker Studio is")
-        cdk.CfnOutput(
-            self, "BucketName", value=self.buckets[0].bucket_name, description="Default bucket of the SageMaker SDK"
-        )
+        outputs = {
+            "DomainId": (self.domain_id, "Id of the domain of SageMaker Studio"),
+            "Url": (self.resource.attr_url, "Where SageMaker Studio is"),
+            "BucketName": (self.buckets[0].bucket_name, "Default bucket of the SageMaker SDK"),
+        }
+        add_outputs(self, outputs)
 
     def _apply(self, policy: cdk.RemovalPolicy, network: Network) -> None:
         """Have the domain go with its stack, or stay, with what it works with and stands in."""

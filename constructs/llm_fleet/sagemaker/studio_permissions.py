@@ -8,27 +8,28 @@ assumption: studio-fills-policy-variables
 """
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from constructs import Construct, IConstruct
+from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.catalog.notebook import studio_facts
-from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
-from llm_fleet.network.security_group import rule_description
+from llm_fleet.iam.service_role import permission_policy
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
+from llm_fleet.network.security_group import HttpsOutSecurityGroup, PortRange, let_in, let_out
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.workbench import WorkbenchRole
 from llm_fleet.spec.studio import StudioSpec
+
+if TYPE_CHECKING:
+    from llm_fleet.sagemaker.studio import StudioDomain
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
 _OWNER = "sagemaker:OwnerUserProfileArn"
@@ -38,7 +39,15 @@ _SHARING = "sagemaker:SpaceSharingType"
 def studio_permissions(place: Place, domain_id: str, *, instance_types: Sequence[str]) -> tuple[Permission, ...]:
     """Return the statements for the domain. `instance_types`: what applications may run on; empty: anything."""
     return (
-        *_log(place, domain_id),
+        # AWS's own constructs for Studio (MDAA) give execution roles this.
+        *work.own_streams(
+            place,
+            studio_facts().log_group,
+            domain_id,
+            sid="Studio",
+            reason="the first application of an account makes the group of all; who writes looks for its stream",
+            streams_reason="applications and the lifecycle script write streams that begin with the domain's id",
+        ),
         *_look(place, domain_id),
         *_spaces(place, domain_id),
         *_applications(place, domain_id, instance_types),
@@ -66,26 +75,6 @@ def cluster_list_permissions() -> tuple[Permission, ...]:
             actions=("sagemaker:ListClusters",),
             resources=("*",),
             reason="Studio's page of HyperPod clusters begins with the list; the action knows no resource",
-        ),
-    )
-
-
-def _log(place: Place, domain: str) -> tuple[Permission, ...]:
-    """AWS's own constructs for Studio (MDAA) give execution roles this."""
-    group = place.arn("logs", f"log-group:{studio_facts().log_group}")
-    return (
-        Permission(
-            sid="StudioLogGroup",
-            actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
-            # Policies have ":*" after a group (CloudWatch Logs user guide), its service reference has not.
-            resources=(group, f"{group}:*"),
-            reason="the first application of an account makes the group of all; who writes looks for its stream",
-        ),
-        Permission(
-            sid="StudioLog",
-            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
-            resources=(f"{group}:log-stream:{domain}/*",),
-            reason="applications and the lifecycle script write streams that begin with the domain's id",
         ),
     )
 
@@ -228,11 +217,11 @@ class StudioRole(WorkbenchRole):
                 "Surroundings": [
                     *work.buckets([BucketAccess.of(bucket) for bucket in buckets]),
                     *work.own_keys([key.key_arn]),
-                    *_interfaces(self._place, subnets, security_group),
+                    *work.interfaces(self._place, subnets, security_group),
                     *(lustre_permissions() if mounts_lustre else ()),
                     *(cluster_list_permissions() if reaches_clusters else ()),
                 ],
-                "Work": _work(self._place, settings.name_prefixes),
+                "Work": work.work(self._place, settings.name_prefixes),
             },
         )
         policy = self.role.assume_role_policy
@@ -248,41 +237,19 @@ class StudioRole(WorkbenchRole):
     def add_of_domain(self, scope: Construct, domain_id: str, *, instance_types: Sequence[str]) -> None:
         """Add the statements that name the domain, which itself waits for this construct: in a policy at `scope`."""
         permissions = studio_permissions(self._place, domain_id, instance_types=instance_types)
-        policy = iam.ManagedPolicy(
+        permission_policy(
             scope,
             "Spaces",
+            permissions,
             description="People in SageMaker Studio: their spaces and applications",
-            statements=[statement_of(permission) for permission in permissions],
-            roles=[cast(iam.IRole, self.role)],
+            roles=[self.role],
         )
-        acknowledge_wildcards(policy, lambda: reasons_of(permissions))
 
 
-def _work(place: Place, prefixes: Sequence[str]) -> list[Permission]:
-    region = None if is_unresolved(place.region) else place.region
-    return [
-        *work.images(place, deep_learning_accounts(region)),
-        *work.training_jobs(place, prefixes),
-        *work.endpoints(place, prefixes),
-        *work.lists(),
-        *work.logs_and_metrics(place, prefixes),
-    ]
+_NFS = PortRange(first=2049, last=2049)
 
 
-def _interfaces(
-    place: Place, subnets: Sequence[ec2.ISubnet], security_group: ec2.ISecurityGroup
-) -> tuple[Permission, ...]:
-    return work.interfaces(
-        place,
-        subnet_arns=[place.arn("ec2", f"subnet/{subnet.subnet_id}") for subnet in subnets],
-        group_arns=[place.arn("ec2", f"security-group/{security_group.security_group_id}")],
-    )
-
-
-_NFS = 2049
-
-
-class StudioSecurityGroup(ec2.SecurityGroup):
+class StudioSecurityGroup(HttpsOutSecurityGroup):
     """Lets HTTPS out, and the home directories' NFS between members where there are any; nothing in.
 
     Not the network's own group: its members may do anything with each other, and nodes are members. Applications reach
@@ -297,63 +264,22 @@ class StudioSecurityGroup(ec2.SecurityGroup):
             id,
             vpc=vpc,
             description="Applications of SageMaker Studio: HTTPS out, nothing in",
-            allow_all_outbound=False,
-        )
-        self.add_egress_rule(
-            ec2.Peer.any_ipv4(),
-            ec2.Port.HTTPS,
-            rule_description("endpoints of AWS, and where there is a way out, repositories"),
+            reaches="endpoints of AWS, and where there is a way out, repositories",
         )
         if home_efs:
-            self._let_nfs_through()
-
-    def _let_nfs_through(self) -> None:
-        # The service gives mount targets and applications groups of its own for this; its API asks for rules besides:
-        # "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules" (CreateDomain).
-        group_id = self.security_group_id
-        ec2.CfnSecurityGroupIngress(
-            self,
-            "NfsIn",
-            group_id=group_id,
-            source_security_group_id=group_id,
-            ip_protocol="tcp",
-            from_port=_NFS,
-            to_port=_NFS,
-            description="home directories",
-        )
-        ec2.CfnSecurityGroupEgress(
-            self,
-            "NfsOut",
-            group_id=group_id,
-            destination_security_group_id=group_id,
-            ip_protocol="tcp",
-            from_port=_NFS,
-            to_port=_NFS,
-            description="home directories",
-        )
-
-
-class GrantedDomain(Protocol):
-    """A domain that something can be granted on."""
-
-    @property
-    def domain_id(self) -> str:
-        """Its id."""
-        ...
-
-    @property
-    def user_names(self) -> tuple[str, ...]:
-        """Those who have profiles in it."""
-        ...
+            # The service gives mount targets and applications groups of its own for this; its API asks for rules
+            # besides: "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules"
+            # (CreateDomain).
+            own = cast(ec2.ISecurityGroup, self)
+            let_in(self, "NfsIn", own, own, _NFS, what="home directories")
+            let_out(self, "NfsOut", own, own, _NFS, what="home directories")
 
 
 class StudioGrants:
     """What others may do with a domain. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, scope: IConstruct, domain: GrantedDomain) -> None:
-        """Grant on `domain`, in the stack of `scope`."""
-        self._scope = scope
-        self._stack = cdk.Stack.of(scope)
+    def __init__(self, domain: "StudioDomain") -> None:
+        """Grant on `domain`, in its stack."""
         self._domain = domain
 
     def open(self, grantee: iam.IGrantable, *, user: str) -> iam.Grant:
@@ -371,7 +297,7 @@ class StudioGrants:
                 value=user,
                 allowed=", ".join(names),
             )
-            raise_problems([problem], subject=self._scope.node.path)
+            raise_problems([problem], subject=self._domain.node.path)
         profile = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:CreatePresignedDomainUrl", "sagemaker:DescribeUserProfile"],
@@ -385,4 +311,4 @@ class StudioGrants:
         return profile.combine(domain)
 
     def _arn(self, resource: str, name: str) -> str:
-        return self._stack.format_arn(service="sagemaker", resource=resource, resource_name=name)
+        return cdk.Stack.of(self._domain).format_arn(service="sagemaker", resource=resource, resource_name=name)

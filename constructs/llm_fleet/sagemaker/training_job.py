@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Place
 from llm_fleet.network.network import Network
 from llm_fleet.notifications.metric_alarms import (
@@ -23,13 +24,24 @@ from llm_fleet.notifications.metric_alarms import (
     render_dashboard,
     text_widget,
 )
-from llm_fleet.rules.fields import Form, check_form, check_is_spec
+from llm_fleet.rules.fields import check_form, check_is_spec, network_form
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.sagemaker.training_job_definition import render_machine
-from llm_fleet.sagemaker.training_job_machine import JobMachine, MachineFeatures, ScheduledStart
-from llm_fleet.sagemaker.training_job_permissions import JobGrants, ServiceRole, WarmPoolCap, job_permissions
-from llm_fleet.sagemaker.training_job_plan import JOB_DIMENSION, NAMESPACE, machine_plan, watch_record
+from llm_fleet.sagemaker.training_job_machine import (
+    JOB_DIMENSION,
+    JobMachine,
+    ScheduledStart,
+    machine_plan,
+    watch_record,
+)
+from llm_fleet.sagemaker.training_job_permissions import (
+    NAMESPACE,
+    JobGrants,
+    MachineFeatures,
+    WarmPoolCap,
+    job_permissions,
+)
 from llm_fleet.sagemaker.training_job_request import (
     JobPlace,
     SourceArchive,
@@ -47,29 +59,6 @@ if TYPE_CHECKING:
 
 _JOB = "JOB"
 """What somebody puts a job's name for."""
-
-
-def start_command(state_machine_arn: str, region: str) -> str:
-    """Return the line that starts the job; `--input` takes hyperparameters, checkpoints and name_suffix."""
-    return f"aws stepfunctions start-execution --region {region} --state-machine-arn {state_machine_arn} --input '{{}}'"
-
-
-def list_command(name: str, region: str) -> str:
-    """Return the line that lists the job's jobs, the newest first."""
-    return f"aws sagemaker list-training-jobs --region {region} --name-contains {name}- --max-results 10"
-
-
-def stop_command(region: str) -> str:
-    """Return the line that stops a job: ending the execution alone does not."""
-    return f"aws sagemaker stop-training-job --region {region} --training-job-name {_JOB}"
-
-
-def shell_command(region: str) -> str:
-    """Return the line that opens a shell in the first container of a job.
-
-    The target's form is the developer guide's: docs.aws.amazon.com/sagemaker/latest/dg/train-remote-debugging.html.
-    """
-    return f"aws ssm start-session --region {region} --target sagemaker-training-job:{_JOB}_algo-1"
 
 
 _HOST = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtilization", "DiskUtilization")
@@ -158,12 +147,7 @@ def _search(dimension: str, metric: str, name: str) -> MetricMath:
     return MetricMath(expression=f"SEARCH('{words}', 'Average', 60)", label="")
 
 
-_NETWORK = Form(
-    wanted="a network of llm-fleet",
-    remedy="write network=FleetNetwork(…), or FleetNetwork.from_attributes(…)",
-    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
-    optional=True,
-)
+_NETWORK = network_form("write network=FleetNetwork(…), or FleetNetwork.from_attributes(…)")
 
 
 class TrainingJob(Construct):
@@ -282,7 +266,7 @@ class TrainingJob(Construct):
         """Alarms on runs, and the dashboard."""
         self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
         """A policy for people who start jobs of their own; `None` for a job without a warm pool."""
-        self.grants = JobGrants(self, self)
+        self.grants = JobGrants(self)
         """What others may do with it."""
 
     @property
@@ -302,23 +286,30 @@ class TrainingJob(Construct):
 
     @property
     def start_command(self) -> str:
-        """The line that starts it; a token."""
-        return start_command(self.state_machine_arn, self._place.region)
+        """The line that starts it, a token; `--input` takes hyperparameters, checkpoints and name_suffix."""
+        machine = f"--region {self._place.region} --state-machine-arn {self.state_machine_arn}"
+        return f"aws stepfunctions start-execution {machine} --input '{{}}'"
 
     @property
     def stop_command(self) -> str:
-        """The line that stops a job, with its name in place of JOB."""
-        return stop_command(self._place.region)
+        """The line that stops a job, with its name in place of JOB: ending the execution alone does not."""
+        return f"aws sagemaker stop-training-job --region {self._place.region} --training-job-name {_JOB}"
 
     @property
     def list_command(self) -> str:
-        """The line that lists its jobs."""
-        return list_command(self.name, self._place.region)
+        """The line that lists its jobs, the newest first."""
+        listed = f"--name-contains {self.name}- --max-results 10"
+        return f"aws sagemaker list-training-jobs --region {self._place.region} {listed}"
 
     @property
     def shell_command(self) -> str | None:
-        """The line that opens a shell in a job, with its name in place of JOB; `None` without `remote_debug`."""
-        return shell_command(self._place.region) if self.remote_debug else None
+        """The line that opens a shell in the first container of a job, with its name in place of JOB.
+
+        `None` without `remote_debug`. The target's form is the developer guide's:
+        docs.aws.amazon.com/sagemaker/latest/dg/train-remote-debugging.html.
+        """
+        target = f"sagemaker-training-job:{_JOB}_algo-1"
+        return f"aws ssm start-session --region {self._place.region} --target {target}" if self.remote_debug else None
 
     def grant_start(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` start it and see its runs; see `grants`."""
@@ -352,9 +343,8 @@ class TrainingJob(Construct):
             "Role",
             service="sagemaker.amazonaws.com",
             description=f"Containers of the training job {self.job.name}",
+            # Its trust has no condition on the account: assumption: sagemaker-sends-no-source-account
             permissions=job_permissions(features, self._place),
-            # Whether SageMaker sends the account for training jobs: assumption: sagemaker-sends-no-source-account
-            tells_account=False,
         )
 
     def _job_place(self, tags: Mapping[str, str]) -> JobPlace:

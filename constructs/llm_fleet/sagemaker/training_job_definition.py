@@ -12,7 +12,7 @@ JSONPath with plain state data, no variables: everything a state needs is in its
 
 from typing import Any
 
-from llm_fleet.sagemaker.training_job_plan import MachinePlan, RunAlarm
+from llm_fleet.sagemaker.training_job_machine import MachinePlan, RunAlarm
 from llm_fleet.sagemaker.training_job_states import (
     State,
     States,

@@ -2,28 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IConstruct
+from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.iam.resource_permissions import (
     change_bucket,
     grant_volumes,
-    look_up_network,
     open_sessions,
-    place_interfaces,
     pull_images,
     read_bucket,
+    stand_in_network,
 )
-from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.sagemaker.training_job_plan import NAMESPACE
 
-_LOG_GROUP = "log-group:/aws/sagemaker/TrainingJobs"
+if TYPE_CHECKING:
+    from llm_fleet.sagemaker.training_job import TrainingJob
+
+NAMESPACE = "/aws/sagemaker/TrainingJobs"
+"""Of the metrics of all training jobs, and the name of their log group."""
+_LOG_GROUP = f"log-group:{NAMESPACE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,16 @@ def job_permissions(features: JobFeatures, place: Place) -> tuple[Permission, ..
         *_source(features.source_arn),
         *_numbered_read(features.read),
         *_numbered_write(features.write),
-        *(_network(place) if features.in_network else ()),
+        *(
+            stand_in_network(
+                place,
+                reason="each instance gets an interface in the network's subnets; their ids do not exist before",
+                lookup_reason="SageMaker checks the network before it places a job; EC2's Describe actions know no "
+                "resource",
+            )
+            if features.in_network
+            else ()
+        ),
         *_volume_key(features.volume_key_arn),
         *(_shell() if features.remote_debug else ()),
         *_mlflow(features.mlflow_arn),
@@ -98,22 +110,6 @@ def _numbered_read(buckets: Sequence[BucketAccess]) -> tuple[Permission, ...]:
 def _numbered_write(buckets: Sequence[BucketAccess]) -> tuple[Permission, ...]:
     reason = "the job leaves results and checkpoints there, finds those of its run, and tidies up old ones"
     return tuple(one for n, each in enumerate(buckets) for one in change_bucket(f"Write{n}", each, reason=reason))
-
-
-def _network(place: Place) -> tuple[Permission, ...]:
-    """Place network interfaces: the guide writes `*` for all; we scope the ones that know resources."""
-    kinds = ("network-interface", "security-group", "subnet")
-    return (
-        place_interfaces(
-            "NetworkInterfaces",
-            tuple(place.arn("ec2", f"{kind}/*") for kind in kinds),
-            reason="each instance gets an interface in the network's subnets; their ids do not exist before",
-        ),
-        look_up_network(
-            "NetworkLookup",
-            reason="SageMaker checks the network before it places a job; EC2's Describe actions know no resource",
-        ),
-    )
 
 
 def _volume_key(key_arn: str | None) -> tuple[Permission, ...]:
@@ -164,41 +160,112 @@ def _mlflow(arn: str | None) -> tuple[Permission, ...]:
     )
 
 
-class ServiceRole(Construct):
-    """A role with these permissions and no other; its policy is a managed one, which is there before the role is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFeatures:
+    """What a machine is switched on to do."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        service: str,
-        description: str,
-        permissions: Sequence[Permission],
-        tells_account: bool = True,
-    ) -> None:
-        """Make the role that `service`, e.g. `states.amazonaws.com`, takes.
+    name: str
+    """Begins the names of its jobs and alarms, with a hyphen after it."""
+    role_arn: str
+    """Of the jobs."""
+    alarms: bool
+    """Whether its jobs have alarms."""
+    table_arn: str | None = None
+    """Where the watch writes down what it decided."""
+    table_key_arn: str | None = None
+    """KMS key of that table."""
+    training_plan_arn: str | None = None
+    """Capacity that its jobs run on."""
 
-        `tells_account`: whether the service is documented to send `aws:SourceAccount`; then it takes the role on behalf
-        of this account only. A condition on a key that is not sent would keep everything from starting.
-        """
-        super().__init__(scope, id)
-        self.permissions: tuple[Permission, ...] = tuple(permissions)
-        """The statements, each with its reason."""
-        policy = iam.ManagedPolicy(
-            self, "Policy", description=description, statements=[*map(statement_of, self.permissions)]
-        )
-        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
-        mine = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}} if tells_account else None
-        role = iam.Role(
-            self,
-            "Resource",
-            description=description,
-            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(service, conditions=mine)),
-            managed_policies=[cast(iam.IManagedPolicy, policy)],
-        )
-        self.role: iam.IRole = cast(iam.IRole, role)
-        """The role itself."""
+
+def machine_permissions(features: MachineFeatures, place: Place) -> tuple[Permission, ...]:
+    """Return every statement that a machine with `features` needs at `place`, in a stable order."""
+    # SageMaker writes names in small letters in the ARNs of jobs.
+    names = dict.fromkeys((features.name, features.name.lower()))
+    jobs = tuple(place.arn("sagemaker", f"training-job/{name}-*") for name in names)
+    return (
+        Permission(
+            sid="Jobs",
+            actions=("sagemaker:AddTags", "sagemaker:CreateTrainingJob", "sagemaker:DescribeTrainingJob"),
+            resources=jobs,
+            reason="it starts its own jobs, with their tags, and asks how they are; they are named when they start",
+        ),
+        Permission(
+            sid="JobRole",
+            actions=("iam:PassRole",),
+            resources=(features.role_arn,),
+            conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+            reason="its jobs run with this role, and no other",
+        ),
+        *plan_permissions(features.training_plan_arn, place, sid="TrainingPlan"),
+        *(_run_alarms(features.name, place) if features.alarms else ()),
+        *_record(features),
+        *_logging_and_tracing(),
+    )
+
+
+def _run_alarms(name: str, place: Place) -> tuple[Permission, ...]:
+    return (
+        Permission(
+            sid="Alarms",
+            actions=("cloudwatch:DeleteAlarms", "cloudwatch:PutMetricAlarm"),
+            resources=(place.arn("cloudwatch", f"alarm:{name}-*"),),
+            reason="each job has alarms of its own, named after it, as long as it lives",
+        ),
+    )
+
+
+def _record(features: MachineFeatures) -> tuple[Permission, ...]:
+    if features.table_arn is None:
+        return ()
+    read = Permission(
+        sid="Decision",
+        actions=("dynamodb:GetItem",),
+        resources=(features.table_arn,),
+        reason="it asks what the watch decided about a job that ended",
+    )
+    if features.table_key_arn is None:
+        return (read,)
+    decrypt = Permission(
+        sid="DecisionKey",
+        actions=("kms:Decrypt",),
+        resources=(features.table_key_arn,),
+        conditions={"StringLike": {"kms:ViaService": "dynamodb.*.amazonaws.com"}},
+        reason="the watch's record is encrypted with a key of its own",
+    )
+    return (read, decrypt)
+
+
+def _logging_and_tracing() -> tuple[Permission, ...]:
+    """As the developer guide's pages on logging and on X-Ray have it; these actions know no resource."""
+    return (
+        Permission(
+            sid="LogDelivery",
+            actions=(
+                "logs:CreateLogDelivery",
+                "logs:DeleteLogDelivery",
+                "logs:DescribeLogGroups",
+                "logs:DescribeResourcePolicies",
+                "logs:GetLogDelivery",
+                "logs:ListLogDeliveries",
+                "logs:PutResourcePolicy",
+                "logs:UpdateLogDelivery",
+            ),
+            resources=("*",),
+            reason="Step Functions has its log delivered; these actions know no narrower resource",
+        ),
+        Permission(
+            sid="Traces",
+            actions=(
+                "xray:GetSamplingRules",
+                "xray:GetSamplingTargets",
+                "xray:PutTelemetryRecords",
+                "xray:PutTraceSegments",
+            ),
+            resources=("*",),
+            reason="executions are traced; X-Ray's actions know no resource",
+        ),
+    )
 
 
 class WarmPoolCap(Construct):
@@ -235,32 +302,12 @@ class WarmPoolCap(Construct):
 _TARGET = "ssm:resourceTag/aws:ssmmessages:target-id"
 
 
-class GrantedJob(Protocol):
-    """A training job that something can be granted on."""
-
-    @property
-    def name(self) -> str:
-        """What the names of its jobs begin with."""
-        ...
-
-    @property
-    def state_machine_arn(self) -> str:
-        """The machine that starts it."""
-        ...
-
-    @property
-    def remote_debug(self) -> bool:
-        """Whether its containers let a shell be opened."""
-        ...
-
-
 class JobGrants:
     """What others may do with a job. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, scope: IConstruct, job: GrantedJob) -> None:
-        """Grant on `job`, in the stack of `scope`."""
-        self._scope = scope
-        self._stack = cdk.Stack.of(scope)
+    def __init__(self, job: "TrainingJob") -> None:
+        """Grant on `job`, in its stack."""
+        self._stack = cdk.Stack.of(job)
         self._job = job
 
     def start(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -304,7 +351,7 @@ class JobGrants:
                 path=("remote_debug",),
                 remedy="write remote_debug=True into its TrainingJobSpec, or leave the grant out",
             )
-            raise_problems([problem], subject=self._scope.node.path)
+            raise_problems([problem], subject=self._job.node.path)
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["ssm:ResumeSession", "ssm:StartSession", "ssm:TerminateSession"],

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from llm_fleet.sagemaker.training_job_plan import MachinePlan, WatchRecord
+from llm_fleet.sagemaker.training_job_machine import MachinePlan, WatchRecord
 
 State = dict[str, Any]
 States = dict[str, State]

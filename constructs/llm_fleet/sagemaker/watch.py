@@ -12,8 +12,8 @@ from constructs import Construct
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.iam.statements import Place, reasons_of, statement_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
-from llm_fleet.rules.fields import Form, check_forms, check_is_spec
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.fields import Form, check_forms, check_is_spec, key_form, topic_form
+from llm_fleet.rules.problem import Problem, raise_problems, under
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.watch_followed import (
     check_cluster_arn,
@@ -173,7 +173,7 @@ class TrainingWatch(Construct):
         own = settings or JobWatch()
         subject = scope.node.path
         raise_problems(check_is_spec(own, JobWatch, "settings"), subject=subject)
-        raise_problems([problem.under("settings") for problem in rules.check_watch_settings(own)], subject=subject)
+        raise_problems(under(rules.check_watch_settings(own), "settings"), subject=subject)
         prefix = f"{job.name}-"
         found = check_followed(job, self._watch, own, followed=self._prefixes())
         found += check_room([*self._prefixes(), prefix])
@@ -259,15 +259,8 @@ class TrainingWatch(Construct):
 
 _FORMS: Mapping[str, Form] = {
     "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "training"'),
-    "encryption_key": Form(
-        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
-    ),
-    "topic": Form(
-        wanted="an SNS topic",
-        has=("topic_arn",),
-        optional=True,
-        remedy='write AlarmTopic(self, "Told"), or leave it out',
-    ),
+    "encryption_key": key_form(),
+    "topic": topic_form('write AlarmTopic(self, "Told"), or leave it out'),
     "clusters": Form(
         wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster], or their ARNs"
     ),
@@ -278,7 +271,7 @@ def _check(subject: str, watch: WatchSpec, *, name: str, clusters: Sequence[Any]
     """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
     forms = check_forms({"name": name, "clusters": clusters, **given}, _FORMS)
     raise_problems([*check_is_spec(watch, WatchSpec, "watch"), *forms], subject=subject)
-    found: list[Problem] = [problem.under("watch") for problem in rules.check_watch(watch)]
+    found: list[Problem] = under(rules.check_watch(watch), "watch")
     found += [
         problem
         for index, cluster in enumerate(clusters)

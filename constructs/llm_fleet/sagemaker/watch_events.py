@@ -1,7 +1,6 @@
 """Which events reach the watch, and when the watch itself needs somebody."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from aws_cdk import aws_events as events
 from constructs import Construct, IValidation
 
 from llm_fleet.catalog.training_job import training_watch_facts
+from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric, function_metric
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.watch_followed import check_followed_something, check_pattern_size, check_settings_size
 from llm_fleet.sagemaker.watch_function import WatchQueue
@@ -176,26 +176,9 @@ class _Validation:
         return [str(problem) for problem in self._problems()]
 
 
-_Dimensions = Mapping[str, str]
 _PERIOD = 300
 _HOUR = 12
 """In periods: four sweeps."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    id: str
-    meaning: str
-    namespace: str
-    metric: str
-    statistic: str
-    dimensions: _Dimensions
-    threshold: float
-    periods: int = 1
-    bad: int | None = None
-    """So many of these periods; none: all."""
-    below: bool = False
-    missing: str = "notBreaching"
 
 
 class WatchAlarms(Construct):
@@ -212,20 +195,23 @@ class WatchAlarms(Construct):
         )
         """The L1s: `PutAside`, `Waiting`, `Errors`, `Asleep`."""
 
-    def _alarm(self, plan: _Plan, topic_arn: str) -> cloudwatch.CfnAlarm:
+    def _alarm(self, plan: AlarmPlan, topic_arn: str) -> cloudwatch.CfnAlarm:
+        metric = plan.measure
+        assert isinstance(metric, ServiceMetric)
         return cloudwatch.CfnAlarm(
             self,
             plan.id,
             alarm_description=plan.meaning,
-            namespace=plan.namespace,
-            metric_name=plan.metric,
-            statistic=plan.statistic,
+            namespace=metric.namespace,
+            metric_name=metric.name,
+            statistic=metric.statistic,
             dimensions=[
-                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value) for name, value in plan.dimensions.items()
+                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value)
+                for name, value in metric.dimensions.items()
             ],
-            period=_PERIOD,
+            period=metric.period_seconds,
             evaluation_periods=plan.periods,
-            datapoints_to_alarm=plan.bad,
+            datapoints_to_alarm=plan.ringing,
             threshold=plan.threshold,
             comparison_operator="LessThanThreshold" if plan.below else "GreaterThanOrEqualToThreshold",
             treat_missing_data=plan.missing,
@@ -234,54 +220,52 @@ class WatchAlarms(Construct):
         )
 
 
-def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[_Plan, ...]:
+def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[AlarmPlan, ...]:
     facts = training_watch_facts()
     return (
-        _Plan(
+        AlarmPlan(
             id="PutAside",
+            measure=_of_queue(dead_letters, "ApproximateNumberOfMessagesVisible"),
+            threshold=1,
             meaning=f"Events that the watch {name} could not handle lie in its second queue. Read one, and the log of "
             "the function at its time; when the cause is gone, start a redrive of that queue. The record keeps what "
             "was done already from being done again.",
-            namespace="AWS/SQS",
-            metric="ApproximateNumberOfMessagesVisible",
-            statistic="Maximum",
-            dimensions={"QueueName": dead_letters},
-            threshold=1,
         ),
-        _Plan(
+        AlarmPlan(
             id="Waiting",
+            measure=_of_queue(queue, "ApproximateAgeOfOldestMessage"),
+            threshold=facts.old_message_minutes * 60,
             meaning=f"An event has waited for the watch {name} for {facts.old_message_minutes} minutes. Look whether "
             "its function is throttled, or its event source mapping is disabled.",
-            namespace="AWS/SQS",
-            metric="ApproximateAgeOfOldestMessage",
-            statistic="Maximum",
-            dimensions={"QueueName": queue},
-            threshold=facts.old_message_minutes * 60,
         ),
-        _Plan(
+        AlarmPlan(
             id="Errors",
+            measure=function_metric(function, "Errors", label="failed runs", period_seconds=_PERIOD),
+            threshold=1,
+            periods=_HOUR,
+            ringing=3,
             # Not on end: a message that failed is hidden for an hour, so that often only each sweep's fail.
             meaning=f"The function of the watch {name} failed in three of the last hour's periods of five minutes. Its "
             "log says why; a right that is missing is said there by name.",
-            namespace="AWS/Lambda",
-            metric="Errors",
-            statistic="Sum",
-            dimensions={"FunctionName": function},
-            threshold=1,
-            periods=_HOUR,
-            bad=3,
         ),
-        _Plan(
+        AlarmPlan(
             id="Asleep",
-            meaning=f"The watch {name} has looked at nothing for an hour, not even at its own sweep. Look whether its "
-            "rules are enabled, its event source mapping is, and its key can be used.",
-            namespace="AWS/Lambda",
-            metric="Invocations",
-            statistic="Sum",
-            dimensions={"FunctionName": function},
+            measure=function_metric(function, "Invocations", label="runs", period_seconds=_PERIOD),
             threshold=1,
             periods=_HOUR,
             below=True,
             missing="breaching",
+            meaning=f"The watch {name} has looked at nothing for an hour, not even at its own sweep. Look whether its "
+            "rules are enabled, its event source mapping is, and its key can be used.",
         ),
+    )
+
+
+def _of_queue(name: str, metric: str) -> ServiceMetric:
+    return ServiceMetric(
+        namespace="AWS/SQS",
+        name=metric,
+        dimensions={"QueueName": name},
+        statistic="Maximum",
+        period_seconds=_PERIOD,
     )

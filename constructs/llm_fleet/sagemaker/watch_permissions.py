@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.resource_permissions import grant_volumes
-from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
+from llm_fleet.iam.service_role import permission_policy
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -211,15 +211,9 @@ def attach_job_policy(scope: Construct, role: iam.IRole, job: JobScope) -> iam.M
     The watch's stack is made first and knows no job: so there is no circle, and the right goes when the job goes.
     """
     permissions = job_permissions(Place.of(scope), job)
-    policy = iam.ManagedPolicy(
-        scope,
-        "WatchPolicy",
-        description="What the watch may do to this training job",
-        statements=[statement_of(permission) for permission in permissions],
-        roles=[role],
+    return permission_policy(
+        scope, "WatchPolicy", permissions, description="What the watch may do to this training job", roles=[role]
     )
-    acknowledge_wildcards(policy, lambda: reasons_of(permissions))
-    return policy
 
 
 def split_places(uris: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -1,14 +1,16 @@
 """What people act with on a notebook instance or in Studio: the role, its permissions, and the clusters in reach."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Protocol, cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.iam.resource_permissions import (
     change_bucket,
     grant_volumes,
@@ -16,9 +18,11 @@ from llm_fleet.iam.resource_permissions import (
     place_interfaces,
     pull_images,
 )
-from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of, reasons_of, statement_of
+from llm_fleet.iam.service_role import permission_policy
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import policy_size
 
 _ENDPOINT_PARTS = ("endpoint", "endpoint-config", "model")
@@ -34,11 +38,39 @@ def buckets(accesses: Sequence[BucketAccess]) -> tuple[Permission, ...]:
     )
 
 
-def images(place: Place, accounts: Sequence[str]) -> tuple[Permission, ...]:
-    """AWS's own images."""
-    return pull_images(
-        [place.arn("ecr", "repository/*", account=account) for account in accounts],
-        reason="jobs and endpoints pull AWS's Deep Learning Containers, whose repositories are many and grow",
+def work(place: Place, prefixes: Sequence[str]) -> list[Permission]:
+    """Return what people do from here: train and serve under names that begin with one of `prefixes`."""
+    accounts = deep_learning_accounts(None if is_unresolved(place.region) else place.region)
+    images = [place.arn("ecr", "repository/*", account=account) for account in accounts]
+    reason = "jobs and endpoints pull AWS's Deep Learning Containers, whose repositories are many and grow"
+    return [
+        *pull_images(images, reason=reason),
+        *training_jobs(place, prefixes),
+        *endpoints(place, prefixes),
+        *lists(),
+        *logs_and_metrics(place, prefixes),
+    ]
+
+
+def own_streams(
+    place: Place, group: str, owner: str, *, sid: str, reason: str, streams_reason: str
+) -> tuple[Permission, ...]:
+    """Write streams that begin with the name `owner` into the log group `group`, one of all of an account."""
+    arn = place.arn("logs", f"log-group:{group}")
+    return (
+        Permission(
+            sid=f"{sid}LogGroup",
+            actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
+            # Policies have ":*" after a group (CloudWatch Logs user guide), its service reference has not.
+            resources=(arn, f"{arn}:*"),
+            reason=reason,
+        ),
+        Permission(
+            sid=f"{sid}Log",
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(f"{arn}:log-stream:{owner}/*",),
+            reason=streams_reason,
+        ),
     )
 
 
@@ -156,12 +188,19 @@ def own_keys(key_arns: Sequence[str]) -> tuple[Permission, ...]:
     )
 
 
-def interfaces(place: Place, *, subnet_arns: Sequence[str], group_arns: Sequence[str]) -> tuple[Permission, ...]:
+def interfaces(
+    place: Place, subnets: Iterable[ec2.ISubnet], *security_groups: ec2.ISecurityGroup
+) -> tuple[Permission, ...]:
     """Jobs in the network, as the page on training jobs in a VPC asks."""
+    resources = (
+        "network-interface/*",
+        *(f"subnet/{subnet.subnet_id}" for subnet in subnets),
+        *(f"security-group/{group.security_group_id}" for group in security_groups),
+    )
     return (
         place_interfaces(
             "Interfaces",
-            (place.arn("ec2", "network-interface/*"), *subnet_arns, *group_arns),
+            [place.arn("ec2", resource) for resource in resources],
             reason="SageMaker gives a job interfaces in the subnets that it names; their ids do not exist before",
         ),
         look_up_network(
@@ -232,24 +271,14 @@ class WorkbenchRole(Construct):
         self.permissions: tuple[Permission, ...] = (*chain.from_iterable(permissions.values()), *itself)
         """The statements, each with its reason."""
         for name, group in permissions.items():
-            self._add(name, group, description)
+            permission_policy(self, name, group, description=description, roles=[self.role])
         # Apart, since it names the role, which is there before it.
-        self._add("PassItself", itself, description)
+        permission_policy(self, "PassItself", itself, description=description, roles=[self.role])
         acknowledge(
             self.role,
             "only what other constructs grant stands in a policy within the role: the CDK's grants know no other way",
             "NIST.800.53.R5-IAMNoInlinePolicy",
         )
-
-    def _add(self, id: str, permissions: Sequence[Permission], description: str) -> None:
-        policy = iam.ManagedPolicy(
-            self,
-            id,
-            description=description,
-            statements=[statement_of(permission) for permission in permissions],
-            roles=[cast(iam.IRole, self.role)],
-        )
-        acknowledge_wildcards(policy, lambda: reasons_of(permissions))
 
 
 class ReachGrants(Protocol):
