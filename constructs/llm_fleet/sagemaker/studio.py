@@ -182,7 +182,7 @@ class StudioDomain(Construct):
     @property
     def grants(self) -> StudioGrants:
         """What others may do with it."""
-        return StudioGrants(self)
+        return StudioGrants(self, domain_id=self.domain_id, user_names=self.user_names)
 
     @property
     @jsii.member(jsii_name="connections")

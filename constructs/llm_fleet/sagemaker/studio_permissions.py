@@ -8,7 +8,7 @@ assumption: studio-fills-policy-variables
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -27,9 +27,6 @@ from llm_fleet.rules.values import did_you_mean
 from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.workbench import WorkbenchRole
 from llm_fleet.spec.studio import StudioSpec
-
-if TYPE_CHECKING:
-    from llm_fleet.sagemaker.studio import StudioDomain
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
 _OWNER = "sagemaker:OwnerUserProfileArn"
@@ -278,16 +275,18 @@ class StudioSecurityGroup(HttpsOutSecurityGroup):
 class StudioGrants:
     """What others may do with a domain. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, domain: "StudioDomain") -> None:
-        """Grant on `domain`, in its stack."""
+    def __init__(self, domain: Construct, *, domain_id: str, user_names: Sequence[str]) -> None:
+        """Grant on the construct `domain`, in which `user_names` have profiles."""
         self._domain = domain
+        self._domain_id = domain_id
+        self._user_names = user_names
 
     def open(self, grantee: iam.IGrantable, *, user: str) -> iam.Grant:
         """Let `grantee` open Studio as `user`, by the console or a presigned URL, and see the domain and the profile.
 
         One who opens it acts with the profile's role. Raises `FleetError` (LF119) for a user whom the domain lacks.
         """
-        names = self._domain.user_names
+        names = self._user_names
         if user not in names:
             problem = Problem(
                 code=Code.UNKNOWN_REFERENCE,
@@ -301,12 +300,12 @@ class StudioGrants:
         profile = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:CreatePresignedDomainUrl", "sagemaker:DescribeUserProfile"],
-            resource_arns=[self._arn("user-profile", f"{self._domain.domain_id}/{user}")],
+            resource_arns=[self._arn("user-profile", f"{self._domain_id}/{user}")],
         )
         domain = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:DescribeDomain"],
-            resource_arns=[self._arn("domain", self._domain.domain_id)],
+            resource_arns=[self._arn("domain", self._domain_id)],
         )
         return profile.combine(domain)
 

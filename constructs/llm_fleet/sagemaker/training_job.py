@@ -266,7 +266,9 @@ class TrainingJob(Construct):
         """Alarms on runs, and the dashboard."""
         self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
         """A policy for people who start jobs of their own; `None` for a job without a warm pool."""
-        self.grants = JobGrants(self)
+        self.grants = JobGrants(
+            self, name=job.name, state_machine_arn=self.state_machine_arn, remote_debug=job.remote_debug
+        )
         """What others may do with it."""
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -20,9 +19,6 @@ from llm_fleet.iam.resource_permissions import (
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import Problem, raise_problems
-
-if TYPE_CHECKING:
-    from llm_fleet.sagemaker.training_job import TrainingJob
 
 NAMESPACE = "/aws/sagemaker/TrainingJobs"
 """Of the metrics of all training jobs, and the name of their log group."""
@@ -305,17 +301,20 @@ _TARGET = "ssm:resourceTag/aws:ssmmessages:target-id"
 class JobGrants:
     """What others may do with a job. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, job: "TrainingJob") -> None:
-        """Grant on `job`, in its stack."""
-        self._stack = cdk.Stack.of(job)
+    def __init__(self, job: Construct, *, name: str, state_machine_arn: str, remote_debug: bool) -> None:
+        """Grant on the construct `job`, whose jobs' names begin with `name`; `remote_debug`: whether shells open."""
         self._job = job
+        self._stack = cdk.Stack.of(job)
+        self._name = name
+        self._state_machine_arn = state_machine_arn
+        self._remote_debug = remote_debug
 
     def start(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` start the job and see its runs; it needs no right on SageMaker, nor to pass a role."""
         started = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["states:StartExecution", "states:DescribeStateMachine", "states:ListExecutions"],
-            resource_arns=[self._job.state_machine_arn],
+            resource_arns=[self._state_machine_arn],
         )
         return started.combine(
             iam.Grant.add_to_principal(
@@ -333,7 +332,7 @@ class JobGrants:
             resource_arns=[
                 self._stack.format_arn(service="sagemaker", resource="training-job", resource_name=f"{name}-*")
                 # assumption: sagemaker-arns-in-small-letters
-                for name in dict.fromkeys((self._job.name, self._job.name.lower()))
+                for name in dict.fromkeys((self._name, self._name.lower()))
             ],
         )
 
@@ -344,7 +343,7 @@ class JobGrants:
         asked on is documented as `*` only. assumption: remote-debug-session-resource
         Raises `FleetError` (LF974) for a job whose description has no `remote_debug`.
         """
-        if not self._job.remote_debug:
+        if not self._remote_debug:
             problem = Problem(
                 code=SageMakerCode.TRAINING_NO_SHELL,
                 message="no shell can be opened in the containers of this job",
@@ -356,7 +355,7 @@ class JobGrants:
             grantee=grantee,
             actions=["ssm:ResumeSession", "ssm:StartSession", "ssm:TerminateSession"],
             resource_arns=["*"],
-            conditions={"StringLike": {_TARGET: [f"sagemaker-training-job:{self._job.name}-*"]}},
+            conditions={"StringLike": {_TARGET: [f"sagemaker-training-job:{self._name}-*"]}},
         )
 
     @property
@@ -364,7 +363,7 @@ class JobGrants:
         return self._stack.format_arn(
             service="states",
             resource="execution",
-            resource_name=f"{self._job.name}:*",
+            resource_name=f"{self._name}:*",
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
 
