@@ -2,7 +2,6 @@
 
 import pytest
 from botocore.session import get_session
-from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
 
 from llm_fleet.catalog.network import az_id_prefix, region_of_az_id, regions
 
@@ -14,6 +13,8 @@ def test_regions_are_those_of_the_partition(partition: str) -> None:
 
 
 def test_prefixes_are_those_of_the_zones() -> None:
+    from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend  # takes a second
+
     zones = RegionsAndZonesBackend.zones
     compared = 0
     for region in regions().values():

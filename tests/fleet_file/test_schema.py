@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from llm_fleet.fleet_file.parse import parse
 from llm_fleet.fleet_file.schema import fleet_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = fleet_schema()
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 GOOD = [*EXAMPLES, *sorted((ROOT / "tests/data/good").glob("*.yaml"))]
+
+
+@cache
+def schema() -> dict[str, Any]:
+    return fleet_schema()
 
 
 def values_of(path: Path) -> Any:
@@ -32,13 +37,13 @@ def test_generated_schema_is_that_of_the_models() -> None:
 
 
 def test_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator.check_schema(schema())
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
 def test_good_files_are_good_to_loader_and_schema_alike(path: Path) -> None:
     assert load_fleet(path).region
-    jsonschema.Draft202012Validator(SCHEMA).validate(values_of(path))  # pyright: ignore[reportUnknownMemberType]
+    jsonschema.Draft202012Validator(schema()).validate(values_of(path))  # pyright: ignore[reportUnknownMemberType]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -61,7 +66,7 @@ def test_examples_name_the_schema(path: Path) -> None:
 )
 def test_schema_refuses(change: dict[str, Any]) -> None:
     good = values_of(ROOT / "examples/hyperpod-trn1.yaml")
-    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**good, **change})  # pyright: ignore[reportUnknownMemberType]
+    assert not jsonschema.Draft202012Validator(schema()).is_valid({**good, **change})  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_every_key_is_described() -> None:
@@ -71,14 +76,14 @@ def test_every_key_is_described() -> None:
 
 def test_every_key_stands_in_a_good_file() -> None:
     """The examples, and the test data beside them, use the whole of the schema: nothing in it is untried."""
-    written = {key for path in GOOD for key in keys_of(values_of(path), SCHEMA)}
+    written = {key for path in GOOD for key in keys_of(values_of(path), schema())}
     assert {(name, key) for name, key, _ in keys()} - written == set()
 
 
 def test_services_may_be_written_in_short() -> None:
     service = {"model": "s3://my-models/tanuki-8b", "server": "tgi", "instance": "inf2.xlarge", "hosts": "ec2"}
     written = {"fleet": "f", "region": "us-west-2", "network": {"az": "usw2-az1"}, "services": {"chat": service}}
-    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator = jsonschema.Draft202012Validator(schema())
     validator.validate(written)  # pyright: ignore[reportUnknownMemberType]
     for key, wrong in (("model", 8), ("server", "vllm"), ("hosts", "fargate"), ("alarms", "me@example.com")):
         spoilt = {**written, "services": {"chat": {**service, key: wrong}}}
@@ -86,21 +91,20 @@ def test_services_may_be_written_in_short() -> None:
 
 
 def test_instance_types_are_offered() -> None:
-    group = SCHEMA["$defs"]["InstanceGroup"]["properties"]
+    group = schema()["$defs"]["InstanceGroup"]["properties"]
     assert set(group["type"]["enum"]) == set(group["types"]["items"]["enum"]) == set(instances())
-    assert SCHEMA["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
+    assert schema()["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
 
 
 def keys() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    schema = SCHEMA
-    for name, model in {"Fleet": schema, **schema["$defs"]}.items():
+    for name, model in {"Fleet": schema(), **schema()["$defs"]}.items():
         for key, inner in model.get("properties", {}).items():
             yield name, key, inner
 
 
 def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[tuple[str, str]]:
     """Return the keys that `values` uses, each with its model."""
-    definitions = SCHEMA["$defs"]
+    definitions = schema()["$defs"]
     if isinstance(values, list):
         for item in values:  # pyright: ignore[reportUnknownVariableType]
             yield from keys_of(item, node.get("items", {}), name)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
 WORLD, ROUNDS = 8, 5
 
 
@@ -25,6 +24,7 @@ class Counting:
 
 
 def test_all_texts_reach_everybody_with_few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
     from llm_fleet_training.backends.words import Words
 
     store, requests = torch.distributed.HashStore(), Counter[str]()
