@@ -22,9 +22,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
     """Run the demo's command line, with a folder and an embedded AWS of the test's own."""
     folder = tmp_path_factory.mktemp("demo")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "LLM_FLEET_DEMO_FOLDER": str(folder), "COLUMNS": "80"}
-        environment.pop("CDK_VALIDATION", None)  # as for a newcomer, with the validator on
+    def run(*arguments: str, validation: str = "false") -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "LLM_FLEET_DEMO_FOLDER": str(folder),
+            "COLUMNS": "80",
+            "CDK_VALIDATION": validation,
+        }
         command = [sys.executable, "-m", "tools.demo", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
@@ -33,7 +37,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
 
 
 def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
-    first = demo("up", "examples/hyperpod-trn1.yaml")
+    first = demo("up", "examples/hyperpod-trn1.yaml", validation="true")  # as for a newcomer
     assert first.returncode == 0, first.stdout + first.stderr
     for expected in (
         "✅  launch-post-network",

@@ -29,29 +29,39 @@ class CdkCli:
         self._common = ["--context", f"fleet={fleet_file.resolve()}", "--output", str(FOLDER / "cdk.out")]
 
     def bootstrap(self) -> None:
-        """Make the bucket and the roles that the CDK deploys with. Again: changes nothing."""
-        self._run("bootstrap", f"aws://{DEFAULT_ACCOUNT}/{self._region}", *self._common)
+        """Make the bucket and the roles that the CDK deploys with. Again: changes nothing.
+
+        Where there is a cdk.json, the CLI would synthesize the app first, and not use it.
+        """
+        self._run("bootstrap", f"aws://{DEFAULT_ACCOUNT}/{self._region}", folder=FOLDER)
 
     def deploy(self, stacks: str) -> None:
         """Synthesize, check and deploy a stack with those it needs, or `--all` of the fleet. Raises CdkFailed."""
         progress = [] if self._console.is_terminal else ["--progress", "events"]  # else the CLI draws a bar
         self._run("deploy", stacks, "--require-approval", "never", *progress, *self._common)
 
-    def _run(self, *arguments: str) -> None:
+    def _run(self, *arguments: str, folder: Path = ROOT) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
         piped = [] if self._console.is_terminal else ["--ci"]
-        finished = subprocess.run([str(CDK), *arguments, *piped], cwd=ROOT, env=self._environment, check=False)
+        finished = subprocess.run([str(CDK), *arguments, *piped], cwd=folder, env=self._environment, check=False)
         if finished.returncode:
             raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
 
 
 def _environment(endpoint: str, region: str) -> Mapping[str, str]:
-    """Nothing of the user's AWS set-up may leak in: a demo must not reach a real account."""
+    """Nothing of the user's AWS set-up may leak in: a demo must not reach a real account.
+
+    Whether the CDK validates the templates stays the user's choice.
+    """
     use_project_node()
     node = project_node()
     home = FOLDER / "home"
     home.mkdir(parents=True, exist_ok=True)
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name == "CDK_VALIDATION" or not name.startswith(("AWS_", "CDK_"))
+    }
     return {
         **inherited,
         "PATH": f"{node.parent}:{os.environ['PATH']}" if node else os.environ["PATH"],
