@@ -5,7 +5,7 @@ Where a mapping can be of several kinds, the path has a part more than the file:
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -109,6 +109,7 @@ def kinds_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Mapping[str
     return kinds_of(annotation)
 
 
+@cache
 def bare(annotation: Any) -> Any:
     """Return `annotation` without `Annotated` and without its `None`."""
     while True:
@@ -127,6 +128,7 @@ def metadata_of(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
+@cache
 def kinds_of(annotation: Any) -> Mapping[str, type[FleetModel]]:
     """Return the models that a mapping may be of by their words; nothing where it is of one kind only."""
     inner = bare(annotation)

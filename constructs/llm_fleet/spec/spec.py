@@ -63,6 +63,7 @@ fleet file is validated as JSON, where strict typing takes lists for tuples and 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -176,6 +177,7 @@ class Spec(FleetModel):
         return [key for key in keys if not key.startswith(_HIDDEN)]
 
     @classmethod
+    @cache
     def shorthand_field(cls) -> str | None:
         """Return the attribute that a single value stands for; `None` where none may stand there."""
         return next((name for name, field in cls.model_fields.items() if SHORTHAND in field.metadata), None)
@@ -318,20 +320,25 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
         mapping = inner.from_shorthand(written) if issubclass(inner, Spec) else written
         if not isinstance(mapping, dict):
             return mapping
-        types = {field.alias or name: in_file(field) for name, field in inner.model_fields.items()}
-        entries = cast("dict[str, Any]", mapping)
-        hidden = {key for key in types if key.startswith(_HIDDEN) and (key, entries.get(key)) != (OWN_KEY, own_key)}
-        # In quotes where a user wrote what is no key of a fleet file, so that pydantic does not know it.
-        long = {
-            f"'{key}'" if key in hidden else key: in_long_form(types.get(key), value) for key, value in entries.items()
-        }
+        types = _types_in_file(inner)
+        long = dict[str, Any]()
+        for key, value in cast("dict[str, Any]", mapping).items():
+            hidden = key in types and key.startswith(_HIDDEN) and (key, value) != (OWN_KEY, own_key)
+            # In quotes where a user wrote what is no key of a fleet file, so that pydantic does not know it.
+            long[f"'{key}'" if hidden else key] = in_long_form(types.get(key), value)
         return {**long, OWN_KEY: own_key} if OWN_KEY in types and own_key is not None else long
-    if get_origin(inner) in (Mapping, Sequence) and isinstance(written, dict):
+    if isinstance(written, dict) and get_origin(inner) in (Mapping, Sequence):
         of = get_args(inner)[-1]
         return {key: in_long_form(of, each, key) for key, each in cast("dict[str, Any]", written).items()}
-    if get_origin(inner) in (tuple, Sequence) and isinstance(written, list):
+    if isinstance(written, list) and get_origin(inner) in (tuple, Sequence):
         return [in_long_form(get_args(inner)[0], each) for each in cast("list[Any]", written)]
-    return written
+    return written  # pyright: ignore[reportUnknownVariableType]
+
+
+@cache
+def _types_in_file(model: type[FleetModel]) -> dict[str, Any]:
+    """Return the type that a fleet file has for each key of `model`."""
+    return {field.alias or name: in_file(field) for name, field in model.model_fields.items()}
 
 
 def in_file(field: FieldInfo) -> Any:
@@ -445,7 +452,7 @@ def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -
         remedy = f"write {wanted_class.__name__}.{next(iter(wanted_class)).name}, or another of them"
     elif isinstance(wanted_class, type) and issubclass(wanted_class, Spec):
         wanted, remedy = f"a {wanted_class.__name__}", f"write {wanted_class.in_python()}"
-    elif kinds := kinds_of(wanted_class):
+    elif kinds := kinds_of(annotation):
         wanted = " or ".join(f"a {each.__name__}" for each in kinds.values())
         remedy = f"write {next(iter(kinds.values())).__name__}()"
     elif isinstance(wanted_class, type) and is_dataclass(wanted_class):
