@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.verb import refuse
+from llm_fleet.cli.verb import checked, refuse
 from llm_fleet.rules.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -77,6 +77,18 @@ def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
     parser.add_argument(
         "--kind", choices=[str(kind) for kind in Kind], default=Kind.HYPERPOD.value, help="what NAME is, without a file"
     )
+
+
+def add_since(parser: argparse.ArgumentParser) -> None:
+    """Let `parser` take `--since`, checked as `log_streams.since` reads it."""
+
+    def read(text: str) -> object:
+        from llm_fleet.cli.logs.log_streams import since
+
+        return since(text)
+
+    what = "not older than 2h, 3d, or 2026-11-22T03:00:00Z"
+    parser.add_argument("--since", type=checked(read), metavar="SPAN", help=what)
 
 
 def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":

@@ -16,7 +16,7 @@ from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
 from llm_fleet.cli.bundle.redact import Redactor
 from llm_fleet.cli.events.collected_events import collect
 from llm_fleet.cli.logs.gather import Gathered, gather
-from llm_fleet.cli.logs.log_place import LogPlace
+from llm_fleet.cli.logs.log_place import LogPlace, stopped_tasks
 from llm_fleet.cli.logs.log_streams import stream_lines
 from llm_fleet.cli.logs.node_runs import NodeRun, Source, split_uri
 from llm_fleet.cli.logs.show_logs import log_place
@@ -142,7 +142,7 @@ def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, se
         pieces.append(Piece("cluster.json", lambda: _cluster(clients, place)))
     elif place.kind is Kind.SERVICE:
         pieces.append(Piece("service.json", lambda: _service(clients, place)))
-        pieces.append(Piece("stopped-tasks.json", lambda: _stopped(clients, place)))
+        pieces.append(Piece("stopped-tasks.json", lambda: list(stopped_tasks(clients, place.name))))
     pieces.append(Piece("nodes.json", lambda: _nodes(clients, place)))
     if place.stack is not None:
         pieces.append(Piece("stack.json", lambda: _stack(clients, str(place.stack))))
@@ -183,11 +183,6 @@ def _events(clients: AwsClients, place: Place) -> Found:
     }
 
 
-def _cluster(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
-        return _answer(clients.sagemaker.describe_cluster(ClusterName=place.name))
-
-
 def _nodes(clients: AwsClients, place: Place) -> Found:
     listing = listing_of(clients, place)
     return {
@@ -197,17 +192,6 @@ def _nodes(clients: AwsClients, place: Place) -> Found:
         "counts": list(listing.counts),
         "nodes": [node.told() for node in listing.nodes],
     }
-
-
-def _service(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
-        return _answer(clients.ecs.describe_services(cluster=place.name, services=[place.name]))
-
-
-def _stopped(clients: AwsClients, place: Place) -> Found:
-    from llm_fleet.cli.logs.log_place import stopped_tasks
-
-    return list(stopped_tasks(clients, place.name))
 
 
 def _stack(clients: AwsClients, stack: str) -> Found:
@@ -226,6 +210,16 @@ def _report(clients: AwsClients, uri: str) -> Found:
     bucket, key = split_uri(uri)
     with told_of_aws(uri):
         return clients.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read().decode("utf-8", "replace")
+
+
+def _cluster(clients: AwsClients, place: Place) -> Found:
+    with told_of_aws(str(place)):
+        return _answer(clients.sagemaker.describe_cluster(ClusterName=place.name))
+
+
+def _service(clients: AwsClients, place: Place) -> Found:
+    with told_of_aws(str(place)):
+        return _answer(clients.ecs.describe_services(cluster=place.name, services=[place.name]))
 
 
 def _answer(told: Any) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import argparse
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs, checked
+from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.cli.aws.clients import AwsClients
@@ -22,20 +22,12 @@ def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
     verb = verbs.add_parser("events", help="tell what happened to a cluster or service, with the messages")
     add_place(verb)
-    verb.add_argument(
-        "--since", type=checked(_since), metavar="SPAN", help="not older than 2h, 3d, or 2026-11-22T03:00:00Z"
-    )
+    add_since(verb)
     verb.add_argument("--node", metavar="N", help="only of one node: its label, id, Slurm's name or address")
     verb.add_argument("--all", action="store_true", help="scale-in, and what CloudFormation did well, too")
     verb.add_argument("--follow", action="store_true", help="events as they come, until Ctrl-C")
     verb.add_argument("--json", action="store_true", help="print JSON; when following, one document a line")
     verb.set_defaults(run=events)
-
-
-def _since(text: str) -> object:
-    from llm_fleet.cli.logs.log_streams import since
-
-    return since(text)
 
 
 def events(arguments: argparse.Namespace) -> int:

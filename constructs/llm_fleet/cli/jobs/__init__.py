@@ -14,7 +14,6 @@ from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:
     from llm_fleet.cli.aws.session import Session
-    from llm_fleet.cli.jobs.submission import Submitted
     from llm_fleet.fleet_file.fleet import Fleet
     from llm_fleet.jobs.training_run import TrainingRun
 
@@ -72,7 +71,14 @@ def submit(arguments: argparse.Namespace) -> int:
         id=f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}",
     )
     submitted = submission.send(_session(fleet, run, arguments.user))
-    print(_submitted_json(submitted) if arguments.json else _submitted_text(submitted, arguments), end="")
+    if arguments.json:
+        rows = [{"stage": one.stage, "job_id": one.job_id, "log": one.log} for one in submitted]
+        print(json.dumps({"jobs": rows}, indent=1))
+        return 0
+    for one in submitted:
+        print(f"job {one.job_id}  {one.stage}  {one.log}")
+    which = " ".join(str(word) for word in (arguments.fleet, arguments.name) if word)
+    print(f"follow it: llm-fleet jobs logs {which} --stage {submitted[0].stage} -f")
     return 0
 
 
@@ -116,17 +122,6 @@ def _session(fleet: "Fleet", run: "TrainingRun", user: str | None) -> "Session":
     cluster = fleet.clusters[run.partition.cluster]
     name = user_of(cluster, user)
     return Session(find_target(cluster, fleet.region), user=name)
-
-
-def _submitted_json(submitted: "Sequence[Submitted]") -> str:
-    rows = [{"stage": one.stage, "job_id": one.job_id, "log": one.log} for one in submitted]
-    return json.dumps({"jobs": rows}, indent=1) + "\n"
-
-
-def _submitted_text(submitted: "Sequence[Submitted]", arguments: argparse.Namespace) -> str:
-    lines = [f"job {one.job_id}  {one.stage}  {one.log}\n" for one in submitted]
-    which = " ".join(str(word) for word in (arguments.fleet, arguments.name) if word)
-    return "".join(lines) + f"follow it: llm-fleet jobs logs {which} --stage {submitted[0].stage} -f\n"
 
 
 def _print_line(line: str) -> None:

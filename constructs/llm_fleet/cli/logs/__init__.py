@@ -3,8 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs, checked
+from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.cli.logs.gather import Asked
@@ -21,9 +21,7 @@ def add_to(verbs: Verbs) -> None:
     verb.add_argument("--step", metavar="S", help="the lines of one step, e.g. mount_lustre")
     verb.add_argument("--code", metavar="LFN..", help="only nodes whose start ended with this code")
     verb.add_argument("--failed", action="store_true", help="only nodes whose start failed")
-    verb.add_argument(
-        "--since", type=checked(_since), metavar="SPAN", help="not older than 2h, 3d, or 2026-11-22T03:00:00Z"
-    )
+    add_since(verb)
     verb.add_argument("--follow", action="store_true", help="lines as they come, until Ctrl-C")
     verb.add_argument(
         "--log", metavar="L", help="lines of another log: health, deep-health; slurmctld and others of ParallelCluster"
@@ -32,12 +30,6 @@ def add_to(verbs: Verbs) -> None:
     verb.add_argument("--raw", action="store_true", help="every line, as CloudWatch has it")
     verb.add_argument("--json", action="store_true", help="print JSON; lines as one document a line")
     verb.set_defaults(run=logs)
-
-
-def _since(text: str) -> object:
-    from llm_fleet.cli.logs.log_streams import since
-
-    return since(text)
 
 
 def logs(arguments: argparse.Namespace) -> int:

@@ -222,7 +222,7 @@ def _from_reports(
         for node in nodes:
             run = read_report(clients.client("s3"), stored.newest[node], node=node, lives=place.lives(node))
             step()
-            if run is None or not wanted(node, run.group) or _is_before(run, since):
+            if run is None or not wanted(node, run.group) or (since and run.started and run.started < since):
                 continue
             found[node] = run
             told.append(node)
@@ -245,10 +245,6 @@ def _tell_untold(gathered: Gathered, nodes: list[str]) -> None:
             f"neither CloudWatch nor a report tells of {counted(len(nodes), 'node')}: {_listed(nodes)}; it may be "
             "starting still, or its group runs no lifecycle script"
         )
-
-
-def _is_before(run: NodeRun, since: datetime | None) -> bool:
-    return since is not None and run.started is not None and run.started < since
 
 
 def _listed(nodes: list[str]) -> str:

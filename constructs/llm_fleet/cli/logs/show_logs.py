@@ -189,23 +189,14 @@ def show_lines(place: Place, asked: Asked) -> int:
     for run in runs:
         if run.source is Source.LOG and found.group and run.place:
             lines = list(stream_lines(clients.logs, found.group, run.place, since=asked.since))
-            _print_lines(_last_run(lines, asked), run.node, asked)
+            ours = [] if asked.raw else parse_runs(lines)
+            for line in ours[-1].lines if ours else lines:
+                if _fits(line, asked):
+                    print_line(line, node=run.node, as_json=asked.as_json)
         elif run.source is Source.REPORT and not asked.as_json:
             print(f"{run.node}  {run.group}  {run.code}  (report {run.place})")
             print(steps_table(run).text(Screen.of_output()), end="")
     return gathered.exit_code(runs)
-
-
-def _last_run(lines: list[LogLine], asked: Asked) -> list[LogLine]:
-    """Return the lines of the last run, unless all are wanted."""
-    runs = [] if asked.raw else parse_runs(lines)
-    return runs[-1].lines if runs else lines
-
-
-def _print_lines(lines: Iterable[LogLine], node: str, asked: Asked) -> None:
-    for line in lines:
-        if _fits(line, asked):
-            print_line(line, node=node, as_json=asked.as_json)
 
 
 def _fits(line: LogLine, asked: Asked) -> bool:

@@ -52,24 +52,17 @@ class LockedFile:
 def read_lock(path: Path) -> list[LockedFile]:
     """Return the files of the lock file at `path`. Raises `FleetError` when it is missing or wrong."""
     raise_problems(lock_problems(path), subject=str(path))
-    return [_file(entry) for entry in locked_files(path)]
+    entries: list[dict[str, Any]] = [entry | {"requires": tuple(entry["requires"])} for entry in locked_files(path)]
+    return [LockedFile(**entry) for entry in entries]
 
 
 def lock_text(files: list[LockedFile]) -> str:
     """Return the lock file of `files`, always the same for the same files. Raises `FleetError` on contradictions."""
     ordered = sorted(files, key=lambda file: (file.system or "", file.name, file.version))
-    document: dict[str, Any] = {"schema_version": _VERSION, "files": [_entry(file) for file in ordered]}
+    entries = [{**asdict(file), "requires": sorted(file.requires)} for file in ordered]
+    document: dict[str, Any] = {"schema_version": _VERSION, "files": entries}
     raise_problems(check_lock(document), subject="the lock file to be")
     return json.dumps(document, indent=2) + "\n"
-
-
-def _file(entry: dict[str, Any]) -> LockedFile:
-    requires: list[str] = entry["requires"]
-    return LockedFile(**{name: value for name, value in entry.items() if name != "requires"}, requires=tuple(requires))
-
-
-def _entry(file: LockedFile) -> dict[str, Any]:
-    return {**asdict(file), "requires": sorted(file.requires)}
 
 
 _BLOCK = 1 << 20

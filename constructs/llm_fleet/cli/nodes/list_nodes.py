@@ -232,7 +232,10 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
         status=str(service.get("status", "")),
         message=_last_event(service),
         has_slurm=False,
-        counts=(_service_count(service),) if service else (),
+        counts=tuple(
+            GroupCount(group=str(NodeRole.TASK), current=one["runningCount"], wanted=one["desiredCount"])
+            for one in services[:1]
+        ),
     )
 
 
@@ -283,10 +286,6 @@ def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Told]:
     )
     found = [one for page in pages for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
     return {str(one.get("InstanceId")): cast("Told", one) for one in found}
-
-
-def _service_count(service: Told) -> GroupCount:
-    return GroupCount(group=str(NodeRole.TASK), current=service["runningCount"], wanted=service["desiredCount"])
 
 
 def _last_event(service: Told) -> str:

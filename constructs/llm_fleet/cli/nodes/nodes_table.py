@@ -82,7 +82,8 @@ def _slurm_of(node: Node, view: SlurmView, by_address: Mapping[str, SlurmNode]) 
 
 def _difference(node: Node, slurm: SlurmNode | None) -> str:
     if slurm is None:
-        return _absence(node)
+        missed = node.running and node.role is NodeRole.COMPUTE
+        return f"AWS says {node.status}, Slurm does not know it" if missed else ""
     if node.running and slurm.is_lost:
         return f"AWS says {node.status}, Slurm says {slurm.state}"
     if node.running and slurm.is_off:
@@ -91,13 +92,6 @@ def _difference(node: Node, slurm: SlurmNode | None) -> str:
         return f"AWS says {node.status}, and Slurm gives it work ({slurm.state})"
     if node.role in _NO_WORK and slurm.jobs:
         return f"a job runs on a {node.role} node"
-    return ""
-
-
-def _absence(node: Node) -> str:
-    """Return what is wrong when Slurm does not know a node: compute nodes it should."""
-    if node.running and node.role is NodeRole.COMPUTE:
-        return f"AWS says {node.status}, Slurm does not know it"
     return ""
 
 

@@ -14,8 +14,6 @@ from llm_fleet.cli.aws.clients import told_of_aws
 from llm_fleet.cli.aws.session import CutOff, Session, Target
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.verb import refuse
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.command_codes import NodesCode
 from llm_fleet.rules.terms import NodeType
@@ -23,6 +21,9 @@ from llm_fleet.rules.terms import NodeType
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_sagemaker import SageMakerClient
+
+    from llm_fleet.fleet_file.cluster import HyperPodConfig
+    from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 
 _PART = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
 _RANGE = re.compile(r"([^\[]*)\[([^\]]*)\](.*)")
@@ -230,6 +231,8 @@ _TARGET_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
 
 def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
     """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
+    from llm_fleet.fleet_file.cluster import HyperPodConfig  # `llm-fleet nodes` can do without fleet files.
+
     if isinstance(cluster, HyperPodConfig):
         return _of_hyperpod(cluster, region)
     return _of_parallelcluster(cluster.cluster_name, region)

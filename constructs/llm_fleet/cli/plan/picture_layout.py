@@ -106,7 +106,8 @@ class Layout:
     def of(cls, scene: Scene) -> Self:
         """Return where everything of `scene` is. Raises `FleetError` (LF1098) where Graphviz is not installed."""
         graph = _Graph(scene)
-        paper = _Paper(_laid_out(graph.text()))
+        # https://graphviz.org/docs/outputs/json/
+        paper = _Paper(json.loads(graphviz().AGraph(string=graph.text()).draw(format="json", prog="dot")))
         title = f"Region {scene.region}"
         width = max(paper.width, text_width(title, TITLE, bold=True) + 2 * PAD) + 2 * INSET
         region = Rectangle(x=MARGIN, y=MARGIN + HEAD, width=width, height=LABEL + paper.height + INSET)
@@ -228,11 +229,6 @@ def graphviz() -> Any:
             "the picture is laid out by Graphviz, which is not installed",
             "run `pip install 'llm-fleet[picture]'`, which brings it, or leave out --picture",
         )
-
-
-def _laid_out(graph: str) -> Mapping[str, Any]:
-    """Return what Graphviz answers, in JSON (https://graphviz.org/docs/outputs/json/)."""
-    return json.loads(graphviz().AGraph(string=graph).draw(format="json", prog="dot"))
 
 
 class _Paper:

@@ -167,7 +167,7 @@ def _of_groups(plan: UpgradePlan, image: str | None) -> None:
     for group in plan.groups:
         if group.status in _OLD:
             plan.warnings.append(f"{group.name}: HyperPod calls its image {group.status}")
-        if _is_own(group.current) and image is None:
+        if image is None and _AMI.fullmatch(group.current):  # HyperPod's own have a release.
             plan.warnings.append(
                 f"{group.name} runs an image of your own, {group.current}: the newest of HyperPod's takes its place; "
                 "build yours anew on that one, and name it with --image"
@@ -180,11 +180,6 @@ def _of_groups(plan: UpgradePlan, image: str | None) -> None:
         if group.hook and not group.steps:
             plan.warnings.append(f"{group.name}: runs your script {group.script} again; see that it bears that")
     plan.warnings.append(software_update().tries)
-
-
-def _is_own(current: str) -> bool:
-    """Whether an image is none of HyperPod's: those have a release."""
-    return bool(_AMI.fullmatch(current))
 
 
 def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
