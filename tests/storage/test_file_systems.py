@@ -1,5 +1,6 @@
 """Ports of file systems, and file systems that exist already."""
 
+from collections.abc import Collection
 from typing import Any
 
 import aws_cdk as cdk
@@ -9,11 +10,13 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import ExistingLustre, ExistingOpenZfs, LustreSpec
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.network.security_group import rule_description
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
+from tests.storage.conftest import all_of
 
 Rule = tuple[str, str, str, int | None, int | None]
 """From, to, protocol, first port, last port."""
@@ -56,7 +59,13 @@ def json_of(stack: cdk.Stack) -> dict[str, Any]:
     return dict(Template.from_stack(stack).to_json())
 
 
-def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.Stack, network: FleetNetwork):
+def assert_rules(stack: cdk.Stack, expected: Collection[Rule]) -> None:
+    """Both halves of each rule are there, and no other."""
+    template = json_of(stack)
+    assert outward(template) == inward(template) == set(expected)
+
+
+def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     own, nodes = ids(stack, fsx.security_group, network.security_group)
     expected = {
@@ -64,22 +73,17 @@ def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.St
         for source, target in ((nodes, own), (own, nodes), (own, own))
         for first, last in ((988, 988), (1018, 1023))
     }
-    template = json_of(stack)
-    efa = (nodes, nodes, "-1", None, None)
-    assert outward(template) - {efa} == expected
-    assert inward(template) - {efa} == expected
+    assert_rules(stack, {*expected, (nodes, nodes, "-1", None, None)})
 
 
-def test_efa_needs_all_traffic_both_ways(stack: cdk.Stack, network: FleetNetwork):
+def test_efa_needs_all_traffic_both_ways(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     own, nodes = ids(stack, fsx.security_group, network.security_group)
     expected = {(s, t, "-1", None, None) for s in (own, nodes) for t in (own, nodes)}
-    template = json_of(stack)
-    assert outward(template) == expected
-    assert inward(template) == expected
+    assert_rules(stack, expected)
 
 
-def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: FleetNetwork):
+def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     own, nodes = ids(stack, home.security_group, network.security_group)
     expected = {
@@ -87,14 +91,11 @@ def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: FleetNetwork)
         for protocol in ("tcp", "udp")
         for first, last in ((111, 111), (2049, 2049), (20001, 20003))
     }
-    template = json_of(stack)
-    efa = (nodes, nodes, "-1", None, None)
-    assert outward(template) - {efa} == expected
-    assert inward(template) - {efa} == expected
+    assert_rules(stack, {*expected, (nodes, nodes, "-1", None, None)})
 
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
-def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, network: FleetNetwork, make: Any):
+def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, network: Network, make: Any):
     made = make(stack, "Fsx", network=network)
     (own,) = ids(stack, made.security_group)
     properties = json_of(stack)["Resources"][own]["Properties"]
@@ -103,7 +104,7 @@ def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, netw
     assert "SecurityGroupIngress" not in properties
 
 
-def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: FleetNetwork):
+def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: Network):
     """FSx tries port 988, and EFA's permissions, when the file system is created."""
     LustreFileSystem(stack, "Fsx", network=network)
     resources = json_of(stack)["Resources"]
@@ -118,7 +119,7 @@ def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: FleetNe
     assert len(all_rules) >= 12
 
 
-def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: FleetNetwork):
+def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc, allow_all_outbound=False)
     for _ in range(2):
@@ -133,7 +134,7 @@ def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: FleetNetwork
     assert len([rule for rule in found if nodes in rule and own in rule]) == 4
 
 
-def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk.Stack, network: Network):
     """So that storage never waits for a cluster, and a cluster takes its rules away with it."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     other = cdk.Stack(app, "Other", env=cdk.Environment(account="111122223333", region="us-west-2"))
@@ -150,7 +151,8 @@ def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk
     assert all("DeletionPolicy" not in rule for rule in made)
 
 
-def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk.Stack):
+    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     environment = cdk.Environment(account="111122223333", region="us-west-2")
     storage, cluster = cdk.Stack(app, "Storage", env=environment), cdk.Stack(app, "Cluster", env=environment)
     fsx = LustreFileSystem(storage, "Fsx", network=network)
@@ -163,7 +165,7 @@ def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk
     assert needs == {"Test": set(), "Storage": {"Test"}, "Cluster": {"Test", "Storage"}}
 
 
-def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: FleetNetwork):
+def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     fsx.connections.allow_default_port_from(ec2.Peer.ipv4("10.9.0.0/16"))
     (own,) = ids(stack, fsx.security_group)
@@ -172,7 +174,7 @@ def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: FleetNet
 
 
 def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
-    app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+    app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """The network's stack cannot wait for a file system that waits for the network."""
     storage = cdk.Stack(app, "Storage", env=cdk.Environment(account="111122223333", region="us-west-2"))
@@ -186,7 +188,7 @@ def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
 
 
 def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
-    app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+    app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """EC2 refuses a rule that is there already, whichever stack asks for it."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
@@ -202,16 +204,11 @@ def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
 
 def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stack: cdk.Stack):
     shared = [ec2.SecurityGroup.from_security_group_id(stack, name, "sg-0123456789abcdef0") for name in ("A", "B")]
-    fsx = LustreFileSystem.from_attributes(
-        stack,
-        "Fsx",
-        ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcd1234", security_group=shared[0]),
-    )
-    fsx.allow_mount_from(shared[1])
+    existing_lustre(stack, security_group=shared[0]).allow_mount_from(shared[1])
     assert not outward(json_of(stack))
 
 
-def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: FleetNetwork):
+def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Bob's <data>", network=network)
     told = {
         resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))
@@ -224,22 +221,28 @@ def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cd
 
 
 def rule_ports(stack: cdk.Stack) -> list[tuple[Any, ...]]:
-    found = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress").values()
-    return sorted(
-        (r["Properties"]["GroupId"], r["Properties"]["IpProtocol"], r["Properties"].get("FromPort", 0)) for r in found
-    )
+    found = (rule["Properties"] for rule in all_of(stack, "AWS::EC2::SecurityGroupIngress").values())
+    return sorted((rule["GroupId"], rule["IpProtocol"], rule.get("FromPort", 0)) for rule in found)
 
 
 def group(stack: cdk.Stack, name: str) -> ec2.ISecurityGroup:
     return ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-{name.lower()}")
 
 
+LUSTRE = {"file_system_id": "fs-0123456789abcdef0", "mount_name": "abcdefgh"}
+HOME = {"file_system_id": "fs-0123456789abcdef1"}
+
+
+def existing_lustre(stack: cdk.Stack, **more: Any) -> MountableLustre:
+    return LustreFileSystem.from_attributes(stack, "Fsx", ExistingLustre(**LUSTRE, **more))
+
+
+def existing_home(stack: cdk.Stack, id: str = "Home", **more: Any) -> MountableOpenZfs:
+    return OpenZfsFileSystem.from_attributes(stack, id, ExistingOpenZfs(**HOME, **more))
+
+
 def test_lustre_by_its_attributes(stack: cdk.Stack):
-    fsx: MountableLustre = LustreFileSystem.from_attributes(
-        stack,
-        "Fsx",
-        ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id="usw2-az4"),
-    )
+    fsx = existing_lustre(stack, availability_zone_id="usw2-az4")
     assert stack.resolve(fsx.dns_name) == {
         "Fn::Join": ["", ["fs-0123456789abcdef0.fsx.us-west-2.", {"Ref": "AWS::URLSuffix"}]]
     }
@@ -247,76 +250,39 @@ def test_lustre_by_its_attributes(stack: cdk.Stack):
 
 
 def test_a_name_that_was_told_is_kept(stack: cdk.Stack):
-    fsx = LustreFileSystem.from_attributes(
-        stack,
-        "Fsx",
-        ExistingLustre(
-            file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", dns_name="fs-0123456789abcdef0.example.com"
-        ),
-    )
+    fsx = existing_lustre(stack, dns_name="fs-0123456789abcdef0.example.com")
     assert (fsx.dns_name, fsx.availability_zone_id) == ("fs-0123456789abcdef0.example.com", None)
 
 
 def test_nothing_is_opened_of_a_group_that_nobody_told(stack: cdk.Stack):
-    fsx = LustreFileSystem.from_attributes(
-        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
-    )
-    home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
-    for existing in (fsx, home):
-        existing.allow_mount_from(group(stack, f"Nodes{existing.dns_name[-3:]}{id(existing)}"))
+    for n, existing in enumerate((existing_lustre(stack), existing_home(stack))):
+        existing.allow_mount_from(group(stack, f"Nodes{n}"))
     assert rule_ports(stack) == []
 
 
-def test_ports_of_lustre_are_opened_once_and_both_ways(stack: cdk.Stack):
-    fsx = LustreFileSystem.from_attributes(
-        stack,
-        "Fsx",
-        ExistingLustre(
-            file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=group(stack, "Own")
-        ),
-    )
-    nodes = group(stack, "Nodes")
-    fsx.allow_mount_from(nodes)
-    fsx.allow_mount_from(nodes)
-    assert rule_ports(stack) == [
-        ("sg-nodes", "tcp", 988),
-        ("sg-nodes", "tcp", 1018),
-        ("sg-own", "tcp", 988),
-        ("sg-own", "tcp", 1018),
-    ]
+OWN: list[tuple[dict[str, Any], Any]] = [
+    ({}, [(owner, "tcp", port) for owner in ("sg-nodes", "sg-own") for port in (988, 1018)]),
+    ({"efa_enabled": True}, [("sg-nodes", "-1", 0), ("sg-own", "-1", 0)]),
+]
 
 
-def test_efa_opens_all_traffic(stack: cdk.Stack):
-    fsx = LustreFileSystem.from_attributes(
-        stack,
-        "Fsx",
-        ExistingLustre(
-            file_system_id="fs-0123456789abcdef0",
-            mount_name="abcdefgh",
-            security_group=group(stack, "Own"),
-            efa_enabled=True,
-        ),
-    )
-    fsx.allow_mount_from(group(stack, "Nodes"))
-    assert rule_ports(stack) == [("sg-nodes", "-1", 0), ("sg-own", "-1", 0)]
+@pytest.mark.parametrize(("more", "opened"), OWN)
+def test_ports_of_lustre_are_opened_once_and_both_ways(stack: cdk.Stack, more: Any, opened: Any):
+    fsx, nodes = existing_lustre(stack, security_group=group(stack, "Own"), **more), group(stack, "Nodes")
+    fsx.allow_mount_from(nodes)
+    fsx.allow_mount_from(nodes)
+    assert rule_ports(stack) == opened
 
 
 def test_open_zfs_by_its_attributes(stack: cdk.Stack):
-    home: MountableOpenZfs = OpenZfsFileSystem.from_attributes(
-        stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1", security_group=group(stack, "Own"))
-    )
-    home.allow_mount_from(group(stack, "Nodes"))
+    existing_home(stack, security_group=group(stack, "Own")).allow_mount_from(group(stack, "Nodes"))
     assert rule_ports(stack) == [
         ("sg-own", protocol, port) for protocol in ("tcp", "udp") for port in (111, 2049, 20001)
     ]
 
 
-def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
+def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack, network: Network):
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
-    told = OpenZfsFileSystem.from_attributes(
-        stack, "Told", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0")
-    )
-    untold = OpenZfsFileSystem.from_attributes(stack, "Untold", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
-    assert (told.volume_id, untold.volume_id) == ("fsvol-0123456789abcdef0", None)
+    assert existing_home(stack, volume_id="fsvol-0123456789abcdef0").volume_id == "fsvol-0123456789abcdef0"
+    assert existing_home(stack, "Untold").volume_id is None

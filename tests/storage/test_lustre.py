@@ -7,7 +7,7 @@ import pytest
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
-from aws_cdk.assertions import Annotations, Match, Template
+from aws_cdk.assertions import Annotations, Match
 
 from llm_fleet import (
     DataRepository,
@@ -18,20 +18,23 @@ from llm_fleet import (
     LustreThroughput,
 )
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.lustre import LustreFileSystem
+from tests.conftest import ENVIRONMENT
+from tests.storage.conftest import SUBNETS, all_of, existing_network, only
+from tools.synth_environment import cdk_context
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
     """Those of the one file system in `stack`."""
-    (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::FileSystem").values()
-    return resource["Properties"]
+    return only(stack, "AWS::FSx::FileSystem")
 
 
-def refused(stack: cdk.Stack, network: FleetNetwork, **wishes: Any) -> FleetError:
+def refused(stack: cdk.Stack, network: Network, **wishes: Any) -> FleetError:
     """Return the error for these wishes, which must come before any resource."""
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as caught:
@@ -40,12 +43,12 @@ def refused(stack: cdk.Stack, network: FleetNetwork, **wishes: Any) -> FleetErro
     return caught.value
 
 
-def test_defaults(stack: cdk.Stack, network: FleetNetwork):
+def test_defaults(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     assert fsx.availability_zone_id == "usw2-az4"
     assert not fsx.efa_enabled
     made = properties(stack)
-    assert made["SubnetIds"] == [stack.resolve(network.compute_subnet().subnet_id)]
+    assert made["SubnetIds"] == [SUBNETS["usw2-az4"]]
     assert made["SecurityGroupIds"] == [stack.resolve(fsx.security_group.security_group_id)]
     assert made["Tags"] == [{"Key": "Name", "Value": "Test/Fsx"}]
     assert {
@@ -67,91 +70,108 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
     }
 
 
-@pytest.mark.parametrize(
-    ("wishes", "configuration"),
-    [
-        (
-            {"storage_capacity_gib": 4800, "throughput": LustreThroughput(per_tib=1000)},
-            {"EfaEnabled": True, "MetadataConfiguration": {"Mode": "AUTOMATIC"}},
-        ),
-        ({"metadata_iops": 24000}, {"MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 24000}}),
-        ({"version": "2.12"}, {"MetadataConfiguration": Match.absent(), "EfaEnabled": False}),
-        (
-            {"deployment_type": LustreDeploymentType.SCRATCH_2, "storage_capacity_gib": 2400},
-            {
-                "PerUnitStorageThroughput": Match.absent(),
-                "AutomaticBackupRetentionDays": Match.absent(),
-                "CopyTagsToBackups": Match.absent(),
-                "EfaEnabled": Match.absent(),
-                "MetadataConfiguration": Match.absent(),
-            },
-        ),
-        ({"deployment_type": LustreDeploymentType.SCRATCH_1}, {"LogConfiguration": Match.absent()}),
-        (
-            {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.HDD},
-            {"DriveCacheType": "READ", "PerUnitStorageThroughput": 40},
-        ),
-        (
-            {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.SSD},
-            {"DriveCacheType": Match.absent(), "PerUnitStorageThroughput": 200},
-        ),
-        (
-            {"storage_type": LustreStorageType.INTELLIGENT_TIERING},
-            {
-                "ThroughputCapacity": 4000,
-                "PerUnitStorageThroughput": Match.absent(),
-                "DataReadCacheConfiguration": {"SizingMode": "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"},
-                "MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 6000},
-                "EfaEnabled": True,
-            },
-        ),
-        (
-            {
-                "storage_type": LustreStorageType.INTELLIGENT_TIERING,
-                "read_cache_gib": 1000,
-                "throughput": LustreThroughput(whole=8000),
-            },
-            {"DataReadCacheConfiguration": {"SizingMode": "USER_PROVISIONED", "SizeGiB": 1000}},
-        ),
-        (
-            {"backups": LustreBackups(retention_days=0, start_time="05:00"), "maintenance_start_time": "7:03:00"},
-            {
-                "AutomaticBackupRetentionDays": 0,
-                "DailyAutomaticBackupStartTime": Match.absent(),
-                "WeeklyMaintenanceStartTime": "7:03:00",
-            },
-        ),
-        (
-            {"backups": LustreBackups(retention_days=30, start_time="05:00", copy_tags=True)},
-            {
-                "AutomaticBackupRetentionDays": 30,
-                "DailyAutomaticBackupStartTime": "05:00",
-                "CopyTagsToBackups": True,
-            },
-        ),
-        (
-            {"compression": "NONE", "log_level": "DISABLED"},
-            {"DataCompressionType": "NONE", "LogConfiguration": {"Level": "DISABLED"}},
-        ),
-    ],
-)
-def test_wishes(stack: cdk.Stack, network: FleetNetwork, wishes: dict[str, Any], configuration: dict[str, Any]):
-    LustreFileSystem(stack, "Fsx", LustreSpec(**wishes), network=network)
-    Template.from_stack(stack).has_resource_properties("AWS::FSx::FileSystem", {"LustreConfiguration": configuration})
+WISHES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (
+        {"storage_capacity_gib": 4800, "throughput": LustreThroughput(per_tib=1000)},
+        {"EfaEnabled": True, "MetadataConfiguration": {"Mode": "AUTOMATIC"}},
+    ),
+    ({"metadata_iops": 24000}, {"MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 24000}}),
+    ({"version": "2.12"}, {"MetadataConfiguration": None, "EfaEnabled": False}),
+    (
+        {"deployment_type": LustreDeploymentType.SCRATCH_2, "storage_capacity_gib": 2400},
+        {
+            "PerUnitStorageThroughput": None,
+            "AutomaticBackupRetentionDays": None,
+            "CopyTagsToBackups": None,
+            "EfaEnabled": None,
+            "MetadataConfiguration": None,
+        },
+    ),
+    ({"deployment_type": LustreDeploymentType.SCRATCH_1}, {"LogConfiguration": None}),
+    (
+        {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.HDD},
+        {"DriveCacheType": "READ", "PerUnitStorageThroughput": 40},
+    ),
+    (
+        {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.SSD},
+        {"DriveCacheType": None, "PerUnitStorageThroughput": 200},
+    ),
+    (
+        {"storage_type": LustreStorageType.INTELLIGENT_TIERING},
+        {
+            "ThroughputCapacity": 4000,
+            "PerUnitStorageThroughput": None,
+            "DataReadCacheConfiguration": {"SizingMode": "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"},
+            "MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 6000},
+            "EfaEnabled": True,
+        },
+    ),
+    (
+        {
+            "storage_type": LustreStorageType.INTELLIGENT_TIERING,
+            "read_cache_gib": 1000,
+            "throughput": LustreThroughput(whole=8000),
+        },
+        {"DataReadCacheConfiguration": {"SizingMode": "USER_PROVISIONED", "SizeGiB": 1000}},
+    ),
+    (
+        {"backups": LustreBackups(retention_days=0, start_time="05:00"), "maintenance_start_time": "7:03:00"},
+        {
+            "AutomaticBackupRetentionDays": 0,
+            "DailyAutomaticBackupStartTime": None,
+            "WeeklyMaintenanceStartTime": "7:03:00",
+        },
+    ),
+    (
+        {"backups": LustreBackups(retention_days=30, start_time="05:00", copy_tags=True)},
+        {
+            "AutomaticBackupRetentionDays": 30,
+            "DailyAutomaticBackupStartTime": "05:00",
+            "CopyTagsToBackups": True,
+        },
+    ),
+    (
+        {"compression": "NONE", "log_level": "DISABLED"},
+        {"DataCompressionType": "NONE", "LogConfiguration": {"Level": "DISABLED"}},
+    ),
+]
+"""What is wished, and what the configuration has of it; `None`: nothing."""
+ELASTIC = {"storage_type": LustreStorageType.INTELLIGENT_TIERING}
+KEY = "arn:aws:kms:us-west-2:111122223333:key/abc"
+OUTSIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (ELASTIC, {"StorageCapacity": None}),
+    ({"availability_zone_id": "usw2-az1"}, {"SubnetIds": [SUBNETS["usw2-az1"]]}),
+    ({"encryption_key": KEY}, {"KmsKeyId": KEY}),
+]
+"""The same of the file system beside its configuration."""
 
 
-def test_an_elastic_file_system_has_no_capacity(stack: cdk.Stack, network: FleetNetwork):
-    LustreFileSystem(stack, "Fsx", LustreSpec(storage_type=LustreStorageType.INTELLIGENT_TIERING), network=network)
-    assert "StorageCapacity" not in properties(stack)
+@pytest.fixture(scope="module")
+def wished(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The properties of a file system for each wish, of one stack."""
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("wishes")))
+    stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
+    network = existing_network(stack)
+    made = [
+        LustreFileSystem(stack, f"Fsx{n}", LustreSpec(**wishes), network=network).resource
+        for n, (wishes, _) in enumerate([*WISHES, *OUTSIDE])
+    ]
+    found = all_of(stack, "AWS::FSx::FileSystem")
+    return [found[stack.get_logical_id(resource)]["Properties"] for resource in made]
 
 
-def test_it_stands_in_the_zone_that_was_asked_for(stack: cdk.Stack, network: FleetNetwork):
-    fsx = LustreFileSystem(stack, "Fsx", LustreSpec(availability_zone_id="usw2-az1"), network=network)
-    assert fsx.availability_zone_id == "usw2-az1"
-    assert properties(stack)["SubnetIds"] == [stack.resolve(network.compute_subnets["usw2-az1"].subnet_id)]
+@pytest.mark.parametrize("number", range(len(WISHES)))
+def test_wishes(wished: list[dict[str, Any]], number: int):
+    configuration, expected = wished[number]["LustreConfiguration"], WISHES[number][1]
+    assert {name: configuration.get(name) for name in expected} == expected
 
 
-def test_names_come_from_the_service(stack: cdk.Stack, network: FleetNetwork):
+def test_wishes_beside_the_configuration(wished: list[dict[str, Any]]):
+    for made, (_, expected) in zip(wished[len(WISHES) :], OUTSIDE, strict=True):
+        assert {name: made.get(name) for name in expected} == expected
+
+
+def test_names_come_from_the_service(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     logical_id = stack.get_logical_id(fsx.resource)
     assert stack.resolve([fsx.file_system_id, fsx.dns_name, fsx.mount_name]) == [
@@ -161,13 +181,7 @@ def test_names_come_from_the_service(stack: cdk.Stack, network: FleetNetwork):
     ]
 
 
-def test_a_key_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
-    key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
-    LustreFileSystem(stack, "Fsx", LustreSpec(encryption_key=key), network=network)
-    assert properties(stack)["KmsKeyId"] == "arn:aws:kms:us-west-2:111122223333:key/abc"
-
-
-def test_a_log_group_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
+def test_a_log_group_of_ones_own(stack: cdk.Stack, network: Network):
     group = logs.LogGroup(stack, "Events", log_group_name="/aws/fsx/fleet")
     LustreFileSystem(stack, "Fsx", LustreSpec(log_group=group, log_level="ERROR_ONLY"), network=network)
     configuration = properties(stack)["LustreConfiguration"]["LogConfiguration"]
@@ -180,7 +194,7 @@ def test_a_log_group_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
     assert arn == f"arn:aws:logs:us-west-2:111122223333:log-group:{stack.get_logical_id(resource)}"
 
 
-def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: FleetNetwork):
+def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     unnamed = logs.LogGroup(stack, "Unnamed")
     elsewhere = logs.LogGroup(stack, "Elsewhere", log_group_name="/fleet")
     imported = logs.LogGroup.from_log_group_name(stack, "Imported", "/fleet")
@@ -207,14 +221,14 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: FleetNetwork):
     ],
 )
 def test_bad_input_is_told_before_anything_is_made(
-    stack: cdk.Stack, network: FleetNetwork, wishes: dict[str, Any], code: Code
+    stack: cdk.Stack, network: Network, wishes: dict[str, Any], code: Code
 ):
     error = refused(stack, network, **wishes)
     assert [problem.code for problem in error.problems] == [code]
     assert error.subject == "Test/Fsx"
 
 
-def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: FleetNetwork):
+def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = refused(
         stack,
@@ -237,12 +251,12 @@ def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: FleetNetwo
     }
 
 
-def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: FleetNetwork):
+def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
     error = refused(stack, network, availability_zone_id="usw2-az3")
     assert "usw2-az3" in str(error)
 
 
-def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: FleetNetwork):
+def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: Network):
     size = cdk.CfnParameter(stack, "Size", type="Number")
     LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=size.value_as_number), network=network)  # pyright: ignore[reportArgumentType]
     made = properties(stack)
@@ -268,18 +282,17 @@ def test_a_region_that_may_lack_it_is_warned_of(app: cdk.App):
     Annotations.from_stack(stack).has_warning("/SaoPaulo/Fsx", Match.string_like_regexp("PERSISTENT_2 in sa-east-1"))
 
 
-def test_other_regions_are_not_warned_of(stack: cdk.Stack, network: FleetNetwork):
+def test_other_regions_are_not_warned_of(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Fsx", network=network)
     Annotations.from_stack(stack).has_no_warning("*", Match.any_value())
 
 
 @pytest.fixture
-def fsx(stack: cdk.Stack, network: FleetNetwork) -> LustreFileSystem:
+def fsx(stack: cdk.Stack, network: Network) -> LustreFileSystem:
     return LustreFileSystem(stack, "Fsx", network=network)
 
 
-def of_type(stack: cdk.Stack, type: str) -> list[dict[str, Any]]:
-    return [resource["Properties"] for resource in Template.from_stack(stack).find_resources(type).values()]
+LINK = "AWS::FSx::DataRepositoryAssociation"
 
 
 def test_a_link_to_a_bucket(stack: cdk.Stack, fsx: LustreFileSystem):
@@ -287,8 +300,7 @@ def test_a_link_to_a_bucket(stack: cdk.Stack, fsx: LustreFileSystem):
     fsx.add_data_repository(
         "Link", DataRepository(s3=bucket, prefix="/en/", file_system_path="/corpus", auto_export=("NEW", "CHANGED"))
     )
-    (link,) = of_type(stack, "AWS::FSx::DataRepositoryAssociation")
-    assert link == {
+    assert only(stack, LINK) == {
         "FileSystemId": {"Ref": stack.get_logical_id(fsx.resource)},
         "FileSystemPath": "/corpus",
         "DataRepositoryPath": "s3://corpus/en/",
@@ -304,7 +316,7 @@ def test_a_link_to_a_path_that_follows_nothing(stack: cdk.Stack, fsx: LustreFile
     fsx.add_data_repository(
         "Link", DataRepository(s3="s3://corpus", file_system_path="/", auto_import=(), import_existing=False)
     )
-    (link,) = of_type(stack, "AWS::FSx::DataRepositoryAssociation")
+    link = only(stack, LINK)
     assert link["DataRepositoryPath"] == "s3://corpus"
     assert link["BatchImportMetaDataOnCreate"] is False
     assert link.get("S3", {}) == {}
@@ -312,22 +324,20 @@ def test_a_link_to_a_path_that_follows_nothing(stack: cdk.Stack, fsx: LustreFile
 
 def test_a_link_switches_the_default_backups_off(stack: cdk.Stack, fsx: LustreFileSystem):
     fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
-    (file_system,) = of_type(stack, "AWS::FSx::FileSystem")
-    configuration = file_system["LustreConfiguration"]
+    configuration = properties(stack)["LustreConfiguration"]
     assert configuration["AutomaticBackupRetentionDays"] == 0
     assert "CopyTagsToBackups" not in configuration
 
 
-def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, network: FleetNetwork):
+def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, network: Network):
     scratch = LustreFileSystem(
         stack, "Scratch", LustreSpec(deployment_type=LustreDeploymentType.SCRATCH_2), network=network
     )
     scratch.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
-    (file_system,) = of_type(stack, "AWS::FSx::FileSystem")
-    assert "AutomaticBackupRetentionDays" not in file_system["LustreConfiguration"]
+    assert "AutomaticBackupRetentionDays" not in properties(stack)["LustreConfiguration"]
 
 
-def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: FleetNetwork):
+def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(backups=LustreBackups(retention_days=7)), network=network)
     with pytest.raises(FleetError) as caught:
         fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
@@ -348,7 +358,7 @@ def test_later_links_are_judged_beside_earlier_ones(stack: cdk.Stack, fsx: Lustr
         "data_repositories[2].s3",
     ]
     fsx.add_data_repository("Web", DataRepository(s3="s3://web", file_system_path="/web"))
-    assert len(of_type(stack, "AWS::FSx::DataRepositoryAssociation")) == 3
+    assert len(all_of(stack, LINK)) == 3
 
 
 def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem):
@@ -368,7 +378,7 @@ def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem
 def test_fsx_may_use_the_key_of_the_bucket_through_s3_only(stack: cdk.Stack, fsx: LustreFileSystem):
     bucket = DataBucket(stack, "Corpus")
     fsx.add_data_repository("Link", DataRepository(s3=bucket, file_system_path="/corpus"))
-    (key,) = of_type(stack, "AWS::KMS::Key")
+    key = only(stack, "AWS::KMS::Key")
     (statement,) = [s for s in key["KeyPolicy"]["Statement"] if s.get("Sid", "").startswith("LustreLink")]
     assert statement["Principal"] == {"AWS": "*"}
     assert statement["Effect"] == "Allow"

@@ -4,28 +4,26 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_kms as kms
-from aws_cdk.assertions import Template
 
 from llm_fleet import Backups, OpenZfsSpec, OpenZfsVolumeSpec
-from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
+from tests.storage.conftest import SUBNETS, all_of, only
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
-    (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::FileSystem").values()
-    return resource["Properties"]
+    return only(stack, "AWS::FSx::FileSystem")
 
 
-def test_defaults(stack: cdk.Stack, network: FleetNetwork):
+def test_defaults(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     assert home.availability_zone_id == "usw2-az4"
     assert home.export_path == "/fsx"
     made = properties(stack)
     assert (made["FileSystemType"], made["StorageType"], made["StorageCapacity"]) == ("OPENZFS", "SSD", 512)
-    assert made["SubnetIds"] == [stack.resolve(network.compute_subnet().subnet_id)]
+    assert made["SubnetIds"] == [SUBNETS["usw2-az4"]]
     assert made["SecurityGroupIds"] == [stack.resolve(home.security_group.security_group_id)]
     assert made["OpenZFSConfiguration"] == {
         "DeploymentType": "SINGLE_AZ_HA_2",
@@ -43,7 +41,7 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
     }
 
 
-def test_wishes(stack: cdk.Stack, network: FleetNetwork):
+def test_wishes(stack: cdk.Stack, network: Network):
     OpenZfsFileSystem(
         stack,
         "Home",
@@ -56,7 +54,7 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
             compression="LZ4",
             record_size_kib=64,
             maintenance_start_time="7:03:00",
-            encryption_key=kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc"),
+            encryption_key="arn:aws:kms:us-west-2:111122223333:key/abc",
             backups=Backups(retention_days=7, start_time="05:00"),
         ),
         network=network,
@@ -64,21 +62,21 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
     made = properties(stack)
     configuration = made["OpenZFSConfiguration"]
     assert made["KmsKeyId"] == "arn:aws:kms:us-west-2:111122223333:key/abc"
-    assert made["SubnetIds"] == [stack.resolve(network.compute_subnets["usw2-az1"].subnet_id)]
+    assert made["SubnetIds"] == [SUBNETS["usw2-az1"]]
     assert configuration["DiskIopsConfiguration"] == {"Mode": "USER_PROVISIONED", "Iops": 6000}
     assert configuration["DailyAutomaticBackupStartTime"] == "05:00"
     assert configuration["WeeklyMaintenanceStartTime"] == "7:03:00"
     assert configuration["RootVolumeConfiguration"]["RecordSizeKiB"] == 64
 
 
-def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: FleetNetwork):
+def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: Network):
     OpenZfsFileSystem(
         stack, "Home", OpenZfsSpec(backups=Backups(retention_days=0, start_time="05:00")), network=network
     )
     assert "DailyAutomaticBackupStartTime" not in properties(stack)["OpenZFSConfiguration"]
 
 
-def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork):
+def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: Network):
     with pytest.raises(FleetError) as caught:
         OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=1, throughput_capacity=161), network=network)
     assert {p.code for p in caught.value.problems} == {Code.OPEN_ZFS_CAPACITY, Code.OPEN_ZFS_THROUGHPUT}
@@ -87,19 +85,17 @@ def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cd
 
 
 def volume(stack: cdk.Stack) -> dict[str, Any]:
-    (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::Volume").values()
-    return dict(resource)
+    (resource,) = all_of(stack, "AWS::FSx::Volume").values()
+    return resource
 
 
-def test_defaults_of_a_volume(stack: cdk.Stack, network: FleetNetwork):
+def test_defaults_of_a_volume(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     apps = home.add_volume("apps")
     made = volume(stack)
-    root = Template.from_stack(stack).find_resources("AWS::FSx::FileSystem")
-    (of_root,) = (each["Properties"]["OpenZFSConfiguration"]["RootVolumeConfiguration"] for each in root.values())
-    properties = made["Properties"]
-    assert (properties["Name"], properties["VolumeType"]) == ("apps", "OPENZFS")
-    assert properties["OpenZFSConfiguration"] == {
+    of_root = properties(stack)["OpenZFSConfiguration"]["RootVolumeConfiguration"]
+    assert (made["Properties"]["Name"], made["Properties"]["VolumeType"]) == ("apps", "OPENZFS")
+    assert made["Properties"]["OpenZFSConfiguration"] == {
         "ParentVolumeId": {"Fn::GetAtt": [stack.get_logical_id(home.resource), "RootVolumeId"]},
         **{key: of_root[key] for key in ("CopyTagsToSnapshots", "DataCompressionType", "NfsExports")},
     }
@@ -108,7 +104,7 @@ def test_defaults_of_a_volume(stack: cdk.Stack, network: FleetNetwork):
     assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
 
-def test_wishes_of_a_volume(stack: cdk.Stack, network: FleetNetwork):
+def test_wishes_of_a_volume(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(
         stack,
         "Home",
@@ -125,7 +121,7 @@ def test_wishes_of_a_volume(stack: cdk.Stack, network: FleetNetwork):
     assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
 
-def test_all_that_is_wrong_with_a_volume_is_told_at_once(stack: cdk.Stack, network: FleetNetwork):
+def test_all_that_is_wrong_with_a_volume_is_told_at_once(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=100), network=network)
     with pytest.raises(FleetError) as caught:
         home.add_volume("Apps", OpenZfsVolumeSpec(name="a/b", quota_gib=200))
@@ -134,7 +130,7 @@ def test_all_that_is_wrong_with_a_volume_is_told_at_once(stack: cdk.Stack, netwo
     assert home.node.try_find_child("Apps") is None
 
 
-def test_a_name_is_given_once(stack: cdk.Stack, network: FleetNetwork):
+def test_a_name_is_given_once(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     home.add_volume("apps")
     with pytest.raises(FleetError, match="has a volume of this name already"):
