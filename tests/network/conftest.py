@@ -9,19 +9,33 @@ from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.spec.network import NetworkSpec
+from tests.conftest import ENVIRONMENT
+from tools.synth_environment import cdk_context
 
 Make = Callable[..., Template]
 
 
-@pytest.fixture
-def make(stack: cdk.Stack) -> Make:
-    """Makes a network in AZ usw2-az4, or as told, and returns its template."""
+_MADE: dict[str, Template] = {}
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Returns the template of a network in AZ usw2-az4, or as told: `endpoint_features`, and fields of the spec.
+
+    A network that several tests look at is made once.
+    """
 
     def made(**changes: Any) -> Template:
-        good: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"]}
-        told = {**good, **changes}
-        around = {name: told.pop(name) for name in ("endpoint_features", "encryption_key") if name in told}
-        FleetNetwork(stack, "Network", NetworkSpec(**told), **around)
+        if repr(changes) not in _MADE:
+            _MADE[repr(changes)] = new(changes)
+        return _MADE[repr(changes)]
+
+    def new(changes: dict[str, Any]) -> Template:
+        app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("network")))
+        stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
+        told: dict[str, Any] = {"availability_zone_ids": ["usw2-az4"], **changes}
+        features = told.pop("endpoint_features", ())
+        FleetNetwork(stack, "Network", NetworkSpec(**told), endpoint_features=features)
         return Template.from_stack(stack)
 
     return made
