@@ -8,14 +8,21 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.spec.network import NetworkSpec
+from tests.made_networks import existing_network
 
 Resources = dict[str, dict[str, Any]]
 Find = Callable[..., Resources]
 
 
 @pytest.fixture
-def network(stack: cdk.Stack) -> FleetNetwork:
+def network(stack: cdk.Stack) -> Network:
+    return existing_network(stack)
+
+
+@pytest.fixture
+def fleet_network(stack: cdk.Stack) -> FleetNetwork:
     return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
 
 

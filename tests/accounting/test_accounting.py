@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase, SlurmDatabaseSpec
+from llm_fleet import Accounting, FleetKey, SlurmDatabase, SlurmDatabaseSpec
 from llm_fleet.accounting.accounting import (
     head_node_statements,
     open_accounting_ports,
@@ -17,6 +17,7 @@ from llm_fleet.accounting.accounting import (
     with_schema,
 )
 from llm_fleet.accounting.database_server import parallelcluster_schema
+from llm_fleet.network.network import Network
 from llm_fleet.rules.slurm_database import check_accounting_fields
 from tests.accounting.conftest import Find
 
@@ -26,7 +27,7 @@ GUID = re.compile(r"\{'Fn::Select': \[0, \{'Fn::Split': \['-', .*'AWS::StackId'.
 
 
 @pytest.fixture
-def database(stack: cdk.Stack, network: FleetNetwork) -> SlurmDatabase:
+def database(stack: cdk.Stack, network: Network) -> SlurmDatabase:
     return SlurmDatabase(stack, "Database", SlurmDatabaseSpec(encryption_key=FleetKey(stack, "Key")), network=network)
 
 
@@ -67,7 +68,7 @@ def test_a_schema_of_yours_is_left_alone(stack: cdk.Stack, database: SlurmDataba
 
 
 def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
-    app: cdk.App, stack: cdk.Stack, network: FleetNetwork, database: SlurmDatabase
+    app: cdk.App, stack: cdk.Stack, network: Network, database: SlurmDatabase
 ) -> None:
     theirs = cdk.Stack(app, "Cluster", env=cdk.Environment(account=stack.account, region=stack.region))
     own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
@@ -91,7 +92,7 @@ def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stac
     assert look_up["Resource"] == stack.resolve(database.password_secret.secret_arn)
 
 
-def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: Network, find: Find) -> None:
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     munge = secretsmanager.Secret.from_secret_attributes(stack, "Munge", secret_complete_arn=SECRET, encryption_key=key)
     accounting = Accounting(
@@ -109,7 +110,7 @@ def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: FleetNetwork, find: Fin
     assert 6819 in ports
 
 
-def test_without_a_guard_and_a_key_there_is_nothing_to_do(stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_without_a_guard_and_a_key_there_is_nothing_to_do(stack: cdk.Stack, network: Network) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Password", SECRET)
     accounting = Accounting(endpoint="db.example.com", password_secret=secret)
     assert accounting.database_uri == "db.example.com:3306"

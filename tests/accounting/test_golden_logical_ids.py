@@ -11,10 +11,10 @@ from tools.synth_environment import ROOT
 GOLDEN = ROOT / "tests" / "accounting" / "golden" / "logical-ids.txt"
 
 
-def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, fleet_network: FleetNetwork):
     own = cdk.Stack(app, "Accounting", env=cdk.Environment(account=stack.account, region=stack.region))
-    SlurmDatabase(own, "Aurora", SlurmDatabaseSpec(standby=True), network=network)
-    SlurmDatabase(own, "Mysql", SlurmDatabaseSpec(engine="mysql"), network=network)
+    SlurmDatabase(own, "Aurora", SlurmDatabaseSpec(standby=True), network=fleet_network)
+    SlurmDatabase(own, "Mysql", SlurmDatabaseSpec(engine="mysql"), network=fleet_network)
     listed = "".join(
         f"{name} {resource['Type']}\n"
         for made in (own, stack)

@@ -17,6 +17,7 @@ from llm_fleet import (
     SlurmDatabase,
     SlurmDatabaseSpec,
 )
+from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError
 from tests.accounting.conftest import Find
 
@@ -28,7 +29,7 @@ def only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return one
 
 
-def test_by_default_it_is_a_small_serverless_aurora(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_by_default_it_is_a_small_serverless_aurora(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Database", network=network)
     cluster = only(find("AWS::RDS::DBCluster"))["Properties"]
     assert cluster["Engine"] == "aurora-mysql"
@@ -43,7 +44,7 @@ def test_by_default_it_is_a_small_serverless_aurora(stack: cdk.Stack, network: F
     assert (server["DBInstanceClass"], server["PubliclyAccessible"]) == ("db.serverless", False)
 
 
-def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Database", network=network)
     parameters = only(find("AWS::RDS::DBClusterParameterGroup"))["Properties"]["Parameters"]
     assert parameters["innodb_lock_wait_timeout"] == "900"
@@ -51,8 +52,8 @@ def test_slurmdbd_gets_the_parameters_that_it_asks_for(stack: cdk.Stack, network
     assert parameters["server_audit_events"] == "CONNECT"
 
 
-def test_it_stands_in_two_zones_without_a_way_out(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
-    SlurmDatabase(stack, "Database", network=network)
+def test_it_stands_in_two_zones_without_a_way_out(stack: cdk.Stack, fleet_network: FleetNetwork, find: Find) -> None:
+    SlurmDatabase(stack, "Database", network=fleet_network)
     ids = [one["Ref"] for one in only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"]]
     subnets = find("AWS::EC2::Subnet")
     zones = [subnets[id]["Properties"]["AvailabilityZone"] for id in ids]
@@ -80,7 +81,7 @@ def test_its_subnets_overlap_with_no_others_and_do_not_move(stack: cdk.Stack, fi
     assert {"10.0.96.0/20", "10.0.112.0/20"} <= set(blocks)
 
 
-def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     group = stack.resolve(database.security_group.security_group_id)
 
@@ -88,7 +89,7 @@ def test_nobody_is_let_in_unasked(stack: cdk.Stack, network: FleetNetwork, find:
     assert [rule for rule in found if rule["Properties"]["GroupId"] == group] == []
 
 
-def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(port=3307), network=network)
     database.connections.allow_default_port_from(network.security_group)
     group = stack.resolve(database.security_group.security_group_id)
@@ -99,7 +100,7 @@ def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: FleetNetwork,
 
 
 def test_the_password_is_in_no_template_and_the_same_in_both_forms(
-    stack: cdk.Stack, network: FleetNetwork, find: Find
+    stack: cdk.Stack, network: Network, find: Find
 ) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     secrets = find("AWS::SecretsManager::Secret")
@@ -128,9 +129,9 @@ STANDING = (
 
 @pytest.mark.parametrize("engine", ["aurora-mysql", "mariadb"])
 def test_it_is_retained_with_all_that_it_stands_on(
-    stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str
+    stack: cdk.Stack, fleet_network: FleetNetwork, find: Find, engine: str
 ) -> None:
-    database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=network)
+    database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=fleet_network)
     kept = find(*STANDING, "AWS::EC2::SecurityGroup", "AWS::EC2::Subnet")
     own = stack.resolve(database.security_group.security_group_id)["Fn::GetAtt"][0]
     policies = {name: (found.get("DeletionPolicy"), found.get("UpdateReplacePolicy")) for name, found in kept.items()}
@@ -140,9 +141,9 @@ def test_it_is_retained_with_all_that_it_stands_on(
 
 
 def test_one_to_be_deleted_keeps_nothing_and_is_not_protected(
-    stack: cdk.Stack, network: FleetNetwork, find: Find
+    stack: cdk.Stack, fleet_network: FleetNetwork, find: Find
 ) -> None:
-    SlurmDatabase(stack, "Database", network=network, removal_policy=cdk.RemovalPolicy.DESTROY)
+    SlurmDatabase(stack, "Database", network=fleet_network, removal_policy=cdk.RemovalPolicy.DESTROY)
     assert only(find("AWS::RDS::DBCluster"))["Properties"]["DeletionProtection"] is False
     assert {found.get("DeletionPolicy") for found in find(*STANDING[:-1]).values()} == {"Delete"}
     assert only(find("AWS::EC2::VPC")).get("DeletionPolicy") is None
@@ -150,17 +151,21 @@ def test_one_to_be_deleted_keeps_nothing_and_is_not_protected(
 
 @pytest.mark.parametrize("engine", ["aurora-mysql", "mysql"])
 def test_of_one_with_a_last_snapshot_only_the_data_is_kept(
-    stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str
+    stack: cdk.Stack, fleet_network: FleetNetwork, find: Find, engine: str
 ) -> None:
     database = SlurmDatabase(
-        stack, "Database", SlurmDatabaseSpec(engine=engine), network=network, removal_policy=cdk.RemovalPolicy.SNAPSHOT
+        stack,
+        "Database",
+        SlurmDatabaseSpec(engine=engine),
+        network=fleet_network,
+        removal_policy=cdk.RemovalPolicy.SNAPSHOT,
     )
     policies = {name: found.get("DeletionPolicy") for name, found in find(*STANDING[:-1]).items()}
     assert policies.pop(stack.get_logical_id(database.resource)) == "Snapshot"
     assert set(policies.values()) == {"Delete"}
 
 
-def test_a_standby(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_a_standby(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Aurora", SlurmDatabaseSpec(standby=True), network=network)
     SlurmDatabase(stack, "Mysql", SlurmDatabaseSpec(engine="mysql", standby=True), network=network)
     servers = find("AWS::RDS::DBInstance")
@@ -169,7 +174,7 @@ def test_a_standby(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
 
 
 @pytest.mark.parametrize(("engine", "family"), [("mysql", "mysql8.4"), ("mariadb", "mariadb11.4")])
-def test_an_rds_instance(stack: cdk.Stack, network: FleetNetwork, find: Find, engine: str, family: str) -> None:
+def test_an_rds_instance(stack: cdk.Stack, network: Network, find: Find, engine: str, family: str) -> None:
     database = SlurmDatabase(
         stack, "Database", SlurmDatabaseSpec(engine=engine, encryption_key=FleetKey(stack, "Key")), network=network
     )
@@ -187,7 +192,7 @@ def test_an_rds_instance(stack: cdk.Stack, network: FleetNetwork, find: Find, en
     assert stack.resolve(database.endpoint)["Fn::GetAtt"][1] == "Endpoint.Address"
 
 
-def test_one_key_encrypts_storage_and_secrets(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_one_key_encrypts_storage_and_secrets(stack: cdk.Stack, network: Network, find: Find) -> None:
     key = FleetKey(stack, "Key")
     SlurmDatabase(stack, "Database", SlurmDatabaseSpec(encryption_key=key), network=network)
     arn = stack.resolve(key.key_arn)
@@ -195,20 +200,23 @@ def test_one_key_encrypts_storage_and_secrets(stack: cdk.Stack, network: FleetNe
     assert [one["Properties"]["KmsKeyId"] for one in found] == [arn] * 3
 
 
-def test_clients_without_tls_may_be_let_in(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_clients_without_tls_may_be_let_in(stack: cdk.Stack, network: Network, find: Find) -> None:
     SlurmDatabase(stack, "Database", SlurmDatabaseSpec(require_tls=False), network=network)
     group = only(find("AWS::RDS::DBClusterParameterGroup"))["Properties"]
     assert group["Parameters"]["require_secure_transport"] == "OFF"
 
 
-def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_everything_wrong_is_told_before_anything_is_made(stack: cdk.Stack, fleet_network: FleetNetwork) -> None:
     with pytest.raises(FleetError) as error:
         SlurmDatabase(
-            stack, "Database", SlurmDatabaseSpec(min_capacity=0.1, user_name="rdsadmin", storage_gib=5), network=network
+            stack,
+            "Database",
+            SlurmDatabaseSpec(min_capacity=0.1, user_name="rdsadmin", storage_gib=5),
+            network=fleet_network,
         )
     assert {problem.path[0] for problem in error.value.problems} == {"min_capacity", "user_name", "storage_gib"}
     assert stack.node.try_find_child("Database") is None
-    assert network.node.try_find_child("Database") is None
+    assert fleet_network.node.try_find_child("Database") is None
 
 
 def test_an_existing_network_of_one_zone_needs_subnets_of_yours(stack: cdk.Stack, find: Find) -> None:
@@ -232,7 +240,7 @@ def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, fi
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
-def test_who_may_read_the_secret(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+def test_who_may_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     role = iam.Role(stack, "Analyst", assumed_by=iam.AccountRootPrincipal())  # pyright: ignore[reportArgumentType]
     database.grant_read_secret(role)
@@ -245,7 +253,7 @@ def test_who_may_read_the_secret(stack: cdk.Stack, network: FleetNetwork, find: 
 @pytest.mark.parametrize(
     ("engine", "dimension"), [("aurora-mysql", "DBClusterIdentifier"), ("mysql", "DBInstanceIdentifier")]
 )
-def test_metrics(stack: cdk.Stack, network: FleetNetwork, engine: str, dimension: str) -> None:
+def test_metrics(stack: cdk.Stack, network: Network, engine: str, dimension: str) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(engine=engine), network=network)
     metric = database.metric_connections()
     assert (metric.namespace, metric.metric_name, metric.statistic) == ("AWS/RDS", "DatabaseConnections", "Maximum")

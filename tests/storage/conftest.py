@@ -5,17 +5,9 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
-from constructs import Construct
 
-from llm_fleet.network.network import ExistingNetwork, Network
-from llm_fleet.spec.network import ExistingNetworkSpec
-
-SUBNETS = {"usw2-az4": "subnet-0123456789abcdef4", "usw2-az1": "subnet-0123456789abcdef1"}
-
-
-def existing_network(scope: Construct) -> Network:
-    """Return a network with a security group that is made here: far fewer constructs than one that is made whole."""
-    return ExistingNetwork(scope, "Network", ExistingNetworkSpec(vpc="vpc-0123456789abcdef0", subnets=SUBNETS))
+from llm_fleet.network.network import Network
+from tests.made_networks import existing_network
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.lustre import LustreFileSystem
 from tests.conftest import ENVIRONMENT
-from tests.storage.conftest import SUBNETS, all_of, existing_network, only
+from tests.made_networks import SUBNETS, existing_network
+from tests.storage.conftest import all_of, only
 from tools.synth_environment import cdk_context
 
 

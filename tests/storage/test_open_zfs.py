@@ -10,7 +10,8 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
-from tests.storage.conftest import SUBNETS, all_of, only
+from tests.made_networks import SUBNETS
+from tests.storage.conftest import all_of, only
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
