@@ -14,20 +14,15 @@ if TYPE_CHECKING:
     from llm_fleet.catalog.parallelcluster import Os as Os
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
-    from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts as LifecycleScripts
     from llm_fleet.iam.node_role import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.export import ModelExport as ModelExport
     from llm_fleet.inference.service import InferenceService as InferenceService
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
-    from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
-    from llm_fleet.lifecycle.node_setup import NeuronHost as NeuronHost
-    from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
-    from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
     from llm_fleet.monitoring.grafana import GrafanaWorkspace as GrafanaWorkspace
     from llm_fleet.monitoring.grafana import PrometheusWorkspace as PrometheusWorkspace
@@ -37,7 +32,6 @@ if TYPE_CHECKING:
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.notifications.alarm_topic import AlarmTopic as AlarmTopic
-    from llm_fleet.parallelcluster.node_scripts import NodeScripts as NodeScripts
     from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster as ParallelCluster
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
@@ -64,6 +58,7 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.training_job import TrainingJob as TrainingJob
     from llm_fleet.sagemaker.watch import TrainingWatch as TrainingWatch
     from llm_fleet.spec.buckets import BucketSpec as BucketSpec
+    from llm_fleet.spec.cluster import ClusterSpec as ClusterSpec
     from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
     from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
     from llm_fleet.spec.endpoint import EndpointSpec as EndpointSpec
@@ -118,6 +113,13 @@ if TYPE_CHECKING:
     from llm_fleet.spec.monitoring import TeamsChannel as TeamsChannel
     from llm_fleet.spec.network import ExistingNetworkSpec as ExistingNetworkSpec
     from llm_fleet.spec.network import NetworkSpec as NetworkSpec
+    from llm_fleet.spec.node_setup import Downloads as Downloads
+    from llm_fleet.spec.node_setup import LifecycleScripts as LifecycleScripts
+    from llm_fleet.spec.node_setup import NeuronHost as NeuronHost
+    from llm_fleet.spec.node_setup import NodeScripts as NodeScripts
+    from llm_fleet.spec.node_setup import OwnStep as OwnStep
+    from llm_fleet.spec.node_setup import OwnSteps as OwnSteps
+    from llm_fleet.spec.node_setup import S3Mount as S3Mount
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
     from llm_fleet.spec.open_zfs import Backups as Backups
@@ -201,16 +203,13 @@ _HOMES = {
     "catalog.notebook": ("NotebookPlatform",),
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
-    "hyperpod.lifecycle_scripts": ("LifecycleScripts",),
     "iam.node_role": ("NodeFeatures", "NodeRole"),
     "iam.session_document": ("SessionDocument",),
     "inference.export": ("ModelExport",),
     "inference.service": ("InferenceService",),
     "jobs.training_run": ("TrainingRun",),
-    "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
-    "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
     "monitoring.grafana": ("GrafanaWorkspace", "PrometheusWorkspace"),
     "monitoring.monitored_cluster": ("MonitoredCluster",),
@@ -219,7 +218,6 @@ _HOMES = {
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
     "notifications.alarm_topic": ("AlarmTopic",),
-    "parallelcluster.node_scripts": ("NodeScripts",),
     "parallelcluster.parallel_cluster": ("ParallelCluster",),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (
@@ -247,6 +245,7 @@ _HOMES = {
     "sagemaker.training_job": ("TrainingJob",),
     "sagemaker.watch": ("TrainingWatch",),
     "spec.buckets": ("BucketSpec",),
+    "spec.cluster": ("ClusterSpec",),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
         "DataCapture",
@@ -298,6 +297,15 @@ _HOMES = {
         "TeamsChannel",
     ),
     "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
+    "spec.node_setup": (
+        "Downloads",
+        "LifecycleScripts",
+        "NeuronHost",
+        "NodeScripts",
+        "OwnStep",
+        "OwnSteps",
+        "S3Mount",
+    ),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.parallelcluster": ("ParallelClusterSpec", "SlurmSettings"),

@@ -11,10 +11,11 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.references import Guard, Key, LogGroup, SecurityGroup, Subnet, Topic
+from llm_fleet.spec.references import Bucket, Guard, Key, LogGroup, SecurityGroup, Subnet, Topic
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns
@@ -50,6 +51,15 @@ def log_group_of(scope: Construct, id: str, given: LogGroup | None) -> logs.ILog
     if isinstance(given, str):
         return logs.LogGroup.from_log_group_name(scope, id, given)
     return cast("logs.ILogGroup | None", given)
+
+
+def bucket_of(scope: Construct, given: Bucket | None) -> s3.IBucket | None:
+    """Return the bucket; one that is named, or given by its `s3://` address, is imported once into a scope."""
+    if not isinstance(given, str):
+        return cast("s3.IBucket | None", given)
+    name = given.removeprefix("s3://").strip("/")
+    found = scope.node.try_find_child(f"Bucket-{name}")
+    return cast("s3.IBucket", found) if found else s3.Bucket.from_bucket_name(scope, f"Bucket-{name}", name)
 
 
 def topic_of(scope: Construct, id: str, given: Topic | None) -> "sns.ITopic | None":

@@ -14,11 +14,11 @@ from llm_fleet.network.network import Network
 from llm_fleet.references import role_of
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.monitoring import ClusterMetrics
+from llm_fleet.spec.node_setup import LifecycleScripts
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
-from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.network_stack import network_for
-from llm_fleet_stacks.node_setup import directory_from, downloads_from, neuron_from, s3_mounts_from
+from llm_fleet_stacks.node_setup import buckets_of, in_fleet
 from llm_fleet_stacks.storage_stack import StorageStack
 
 if TYPE_CHECKING:
@@ -63,6 +63,12 @@ class HyperPodStack(FleetStack):
                     )
                     for group in config.running_groups
                 ),
+                accounting_database=hyperpod_accounting(
+                    config.accounting_database, database=database, group=storage.shared_security_group
+                ),
+                scripts=_in_bucket(config.scripts, storage),
+                metrics=metrics,
+                **in_fleet(config, storage),
             ),
             fleet_name=fleet_name,
             network=network_for(self, network),
@@ -70,21 +76,9 @@ class HyperPodStack(FleetStack):
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
-            lifecycle=lifecycle_scripts_from(self, config, own_bucket=storage.lifecycle_bucket.bucket),
-            accounting_database=hyperpod_accounting(
-                config.accounting_database, database=database, group=storage.shared_security_group
-            ),
-            users=tuple(config.people.values()),
-            slurm_accounts=tuple(config.slurm_accounts.values()),
-            directory=directory_from(self, config.asked_directory),
-            s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
-            neuron=neuron_from(config.neuron),
-            training=config.training,
-            downloads=downloads_from(self, config.downloads),
-            metrics=metrics,
             role=role_of(self, "ExecutionRole", config.execution_role_arn),
-            read_buckets=buckets_from(self, config.reads, own=storage.buckets),
-            write_buckets=buckets_from(self, config.writes, own=storage.buckets),
+            read_buckets=buckets_of(self, config.reads, own=storage.buckets),
+            write_buckets=buckets_of(self, config.writes, own=storage.buckets),
             removal_policy=REMOVAL[config.removal],
         )
         """The cluster."""
@@ -93,3 +87,9 @@ class HyperPodStack(FleetStack):
     def offer_values(self) -> None:
         """Export what other stacks may take; see `FleetStack.offer`."""
         self.offer(self.cluster.cluster_arn)
+
+
+def _in_bucket(scripts: LifecycleScripts, storage: StorageStack) -> LifecycleScripts:
+    """Return `scripts` in the fleet's own bucket unless the file names another."""
+    own = storage.lifecycle_bucket.bucket
+    return scripts if scripts.bucket is not None else scripts.model_copy(update={"bucket": own})

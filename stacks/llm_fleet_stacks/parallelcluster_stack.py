@@ -11,16 +11,14 @@ from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.fleet_file.storage import StorageConfig
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
-from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
-from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.network_stack import network_for
-from llm_fleet_stacks.node_setup import directory_from, downloads_from, neuron_from, s3_mounts_from
+from llm_fleet_stacks.node_setup import buckets_of, in_fleet
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
@@ -55,27 +53,24 @@ class ParallelClusterStack(FleetStack):
         self.cluster = ParallelCluster(
             self,
             "Cluster",
-            config.narrowed(ParallelClusterSpec, shared_storage=(*_volumes(mounts, storage), *config.shared_storage)),
+            config.narrowed(
+                ParallelClusterSpec,
+                shared_storage=(*_volumes(mounts, storage), *config.shared_storage),
+                accounting=parallelcluster_accounting(
+                    config.accounting, database=database, group=storage.shared_security_group
+                ),
+                scripts=config.scripts.model_copy(update={"bucket": storage.lifecycle_bucket.bucket}),
+                metrics=metrics,
+                **in_fleet(config, storage),
+            ),
             fleet_name=fleet_name,
             network=here,
             lustre=storage.lustre,
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
-            accounting=parallelcluster_accounting(
-                config.accounting, database=database, group=storage.shared_security_group
-            ),
-            scripts=_scripts(config, storage),
-            users=tuple(config.people.values()),
-            slurm_accounts=tuple(config.slurm_accounts.values()),
-            directory=directory_from(self, config.asked_directory),
-            s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
-            neuron=neuron_from(config.neuron),
-            training=config.training,
-            downloads=downloads_from(self, config.downloads),
-            metrics=metrics,
-            read_buckets=buckets_from(self, config.reads, own=storage.buckets),
-            write_buckets=buckets_from(self, config.writes, own=storage.buckets),
+            read_buckets=buckets_of(self, config.reads, own=storage.buckets),
+            write_buckets=buckets_of(self, config.writes, own=storage.buckets),
             deployed=_deployed(config),
             removal_policy=REMOVAL[config.removal],
         )
@@ -95,14 +90,3 @@ def _volumes(mounts: StorageConfig, storage: StorageStack) -> list[SharedStorage
         SharedStorage.open_zfs(name, mount_dir=volume.mount_path, volume=storage.volumes[name])
         for name, volume in (mounts.home.volumes.items() if mounts.home else ())
     ]
-
-
-def _scripts(config: ParallelClusterConfig, storage: StorageStack) -> NodeScripts:
-    steps = config.steps
-    return NodeScripts(
-        skip_steps=steps.skip_steps,
-        own_steps=[own_step_from(step) for step in steps.own_steps],
-        own_scripts=steps.own.folder_path if steps.own is not None else None,
-        reports=config.reports,
-        bucket=storage.lifecycle_bucket.bucket,
-    )

@@ -20,6 +20,7 @@ from llm_fleet import (
     HyperPodCluster,
     HyperPodClusterSpec,
     InstanceGroup,
+    Lifecycle,
     LifecycleScripts,
     LustreFileSystem,
     NetworkSpec,
@@ -28,6 +29,7 @@ from llm_fleet import (
     NodeType,
     OpenZfsFileSystem,
     OwnStep,
+    OwnSteps,
     S3Mount,
     SlurmConfigStrategy,
     TrainingRuntime,
@@ -85,7 +87,7 @@ def without_vpc(stack: cdk.Stack) -> None:
 
 def foreign_bucket(stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "my-scripts")
-    cluster(lifecycle=LifecycleScripts(bucket=bucket))(stack)
+    cluster(scripts=LifecycleScripts(bucket=bucket))(stack)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +122,8 @@ def told(code: str, lines: str, **options: Any) -> Bad:
 def own_step(code: str, line: str, **step: Any) -> Bad:
     """A mistake in a step of one's own."""
     given: dict[str, Any] = {"script": "a.sh"} | step
-    lifecycle = LifecycleScripts(own_steps=[OwnStep(**given)], own_scripts=HERE / "steps")
-    return told(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", lifecycle=lifecycle)
+    scripts = LifecycleScripts(own=OwnSteps(folder=HERE / "steps", steps=[OwnStep(**given)]))
+    return told(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", scripts=scripts)
 
 
 def s3_mounts(*mounts: dict[str, Any]) -> Construct:
@@ -146,10 +148,9 @@ def training(code: str, lines: str, *environments: AnyEnvironment, **runtime: An
         HyperPodCluster(
             stack,
             "Train",
-            HyperPodClusterSpec(groups=(CONTROLLER, workers())),
+            HyperPodClusterSpec(groups=(CONTROLLER, workers()), training=TrainingRuntime(**given)),
             network=network,
             lustre=fsx,
-            training=TrainingRuntime(**given),
         )
 
     return Bad(code=code, edits=("kind: hyperpod", f"{WITH_CLUSTER}training: {{{lines}}}"), construct=make)
@@ -329,7 +330,7 @@ BAD: dict[str, Bad] = {
     "a step to skip that there is not": told(
         "LF421",
         "scripts: {skip: [mount_luster]}",
-        lifecycle=LifecycleScripts(skip_steps=["mount_luster"]),
+        scripts=LifecycleScripts(skip_steps=["mount_luster"]),
     ),
     "an own step with a shipped name": own_step("LF422", "users: {script: a.sh}", name="users"),
     "own steps in a circle": own_step("LF423", "a: {script: a.sh, needs: [a]}", name="a", needs=["a"]),
@@ -339,12 +340,12 @@ BAD: dict[str, Bad] = {
         "LF426", "a: {script: a.sh, timeout: 24 h}", name="a", timeout_seconds=86400
     ),
     "a lock file that is not there": told(
-        "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads.vendor(lock=HERE / "nowhere.json")
+        "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
     "users that no node is told of": told(
         "LF429",
         "lifecycle: none\n    users: {ada: {uid: 2001}}",
-        lifecycle=None,
+        lifecycle=Lifecycle.NONE,
         users=[ClusterUser(name="ada", uid=2001)],
     ),
     "a Neuron release that there is not": told("LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")),

@@ -251,7 +251,7 @@ BAD: dict[str, Bad] = {
         "LF453", 'neuron: {release: "2.28.1", host: install}', neuron=NeuronHost(release="2.28.1", install=True)
     ),
     "a lock file that is not there": told(
-        "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads.vendor(lock=HERE / "nowhere.json")
+        "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
 }
 

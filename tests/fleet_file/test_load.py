@@ -32,8 +32,8 @@ def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
     here = tmp_path / "fleets"
     (here / "fleet.yaml").write_text(edited("kind: hyperpod", "kind: hyperpod\n    scripts: {folder: ../mine}"))
     (here / "other.yaml").write_text(GOOD)
-    assert load_fleet(here / "fleet.yaml").hyperpod_clusters["ml"].scripts.folder_path == here / "../mine"
-    assert load_fleet(here / "other.yaml").hyperpod_clusters["ml"].scripts.folder_path is None
+    assert load_fleet(here / "fleet.yaml").hyperpod_clusters["ml"].scripts.scripts_path == here / "../mine"
+    assert load_fleet(here / "other.yaml").hyperpod_clusters["ml"].scripts.scripts_path is None
 
 
 def test_values_are_resolved() -> None:

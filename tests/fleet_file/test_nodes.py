@@ -60,7 +60,7 @@ def test_all_of_it_is_read(folder: Path) -> None:
     cluster = load_fleet(folder / "fleet.yaml").hyperpod_clusters["ml"]
     assert cluster.accounting_database is None
     assert cluster.reports is NodeReports.S3
-    (user,) = cluster.users.values()
+    (user,) = cluster.users
     assert (user.name, user.uid, user.gid, user.sudo, user.slurm_account) == ("ada", 2001, 3000, True, "research")
     assert user.ssh_public_keys == (KEY,)
     assert [(mount.mount_path, mount.read_only, mount.groups) for mount in cluster.s3_mounts] == [
@@ -71,7 +71,7 @@ def test_all_of_it_is_read(folder: Path) -> None:
     assert (cluster.neuron.release, cluster.neuron.install) == ("2.28.1", False)
     assert cluster.downloads is not None
     assert cluster.downloads.lock_path == folder / "lock.json"
-    assert (cluster.downloads.mirror_bucket, cluster.downloads.mirror_prefix) == ("my-mirror", "packages")
+    assert (cluster.downloads.mirror_name, cluster.downloads.mirror_prefix) == ("my-mirror", "packages")
     assert cluster.scripts.skip_steps == ("exporters",)
     (step,) = cluster.scripts.own_steps
     assert (step.name, step.roles, step.timeout_seconds) == ("tools", (NodeType.LOGIN, NodeType.COMPUTE), 600)
@@ -167,10 +167,10 @@ def test_what_no_node_would_be_told_is_refused(folder: Path, edits: tuple[str, s
 def test_a_mirror_may_be_a_whole_bucket_and_the_vendors_may_be_asked() -> None:
     whole = parse_fleet(told("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
     assert whole is not None
-    assert (whole.mirror_bucket, whole.mirror_prefix) == ("my-mirror", None)
+    assert (whole.mirror_name, whole.mirror_prefix) == ("my-mirror", None)
     vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).hyperpod_clusters["ml"].downloads
     assert vendors is not None
-    assert vendors.mirror_bucket is None
+    assert vendors.mirror_name is None
 
 
 def test_a_misspelt_word_for_local_accounting_is_offered_the_right_one() -> None:

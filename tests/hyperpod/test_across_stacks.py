@@ -101,9 +101,8 @@ def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
     HyperPodCluster(
         short_lived,
         "Train",
-        HyperPodClusterSpec(groups=[*GROUPS, workers]),
+        HyperPodClusterSpec(groups=[*GROUPS, workers], accounting_database=database),
         network=network,
-        accounting_database=database,
     )
     app.synth()
     assert not stack.dependencies
@@ -164,9 +163,8 @@ def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imp
         HyperPodCluster(
             where,
             "Train",
-            HyperPodClusterSpec(groups=[*GROUPS, workers]),
+            HyperPodClusterSpec(groups=[*GROUPS, workers], accounting_database=database),
             network=network,
-            accounting_database=database,
         )
     assert rules_twice(Assembly.read(Path(app.synth().directory))) == []
     assert len(Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")) == 4

@@ -130,8 +130,11 @@ MISTAKES = {
     "cluster in a zone without a subnet": Mistake(
         code="LF206", told="usw2-az2", groups=(CONTROLLER, workers()), options={"availability_zone_id": "usw2-az2"}
     ),
-    "script without scripts": Mistake(
-        code="LF524", told="s3://", groups=(CONTROLLER, workers(on_create="mine.sh")), options={"lifecycle": None}
+    "script of one group that is not uploaded": Mistake(
+        code="LF403",
+        told="prefix=",
+        groups=(CONTROLLER, workers(on_create="mine.sh")),
+        options={"lifecycle": Lifecycle.NONE},
     ),
     "script that is not uploaded": Mistake(
         code="LF403", told="prefix=", groups=(CONTROLLER, workers(on_init_complete="mine.sh"))
@@ -140,7 +143,7 @@ MISTAKES = {
         code="LF577",
         told="sagemaker-",
         groups=(CONTROLLER, workers()),
-        options={"lifecycle": LifecycleScripts(prefix="v1")},
+        options={"scripts": LifecycleScripts(prefix="v1")},
     ),
     "EFA interface without EFA": Mistake(
         code="LF575",
@@ -190,7 +193,7 @@ def test_all_mistakes_are_told_at_once(make: Make) -> None:
             groups=[workers("trn1.32xlarge", count=-1, min_count=2, image_id="x")],
             cluster_name="a_b",
             slurm_config_strategy=SlurmConfigStrategy.MERGE,
-            lifecycle=LifecycleScripts(prefix="v1"),
+            scripts=LifecycleScripts(prefix="v1"),
         )
     codes = {problem.code.value for problem in error.value.problems}
     assert codes >= {"LF500", "LF505", "LF512", "LF518", "LF525", "LF553", "LF577"}
@@ -216,7 +219,7 @@ def test_group_away_from_data_that_it_does_not_mount(make: Make, lustre: LustreF
 def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "our-scripts")
     with pytest.raises(FleetError) as error:
-        make(lifecycle=LifecycleScripts(bucket=bucket))
+        make(scripts=LifecycleScripts(bucket=bucket))
     (problem,) = error.value.problems
     assert problem.code.value == "LF401"
     assert "sagemaker-" in problem.remedy
@@ -225,13 +228,13 @@ def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
 def test_folder_and_prefix(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     with pytest.raises(FleetError, match="LF577"):
-        make(lifecycle=LifecycleScripts(bucket=bucket, prefix="v1", scripts=tmp_path))
+        make(scripts=LifecycleScripts(bucket=bucket, prefix="v1", scripts=tmp_path))
 
 
 def test_legacy_file_with_what_needs_the_api(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     with pytest.raises(FleetError) as error:
-        make(lifecycle=LifecycleScripts(bucket=bucket, prefix="v1", provisioning_parameters=True))
+        make(scripts=LifecycleScripts(bucket=bucket, prefix="v1", provisioning_parameters=True))
     where = sorted((problem.code.value, problem.where) for problem in error.value.problems)
     assert where == [
         ("LF578", "groups.controller-group.on_create"),

@@ -17,7 +17,6 @@ from llm_fleet import (
     HyperPodCluster,
     InstanceGroup,
     Lifecycle,
-    LifecycleHook,
     LifecycleScripts,
     LustreFileSystem,
     LustreSpec,
@@ -65,7 +64,7 @@ def test_full_custom_nodes_of_a_cluster_that_the_api_describes(
     make: Make, properties: Properties, lustre: LustreFileSystem
 ) -> None:
     """As the developer guide's own examples have it: Continuous asks for `SlurmConfig`, whatever the hook."""
-    make(lifecycle=LifecycleScripts(hook=LifecycleHook.ON_CREATE), lustre=lustre)
+    make(lifecycle=Lifecycle.ON_CREATE, lustre=lustre)
     found = properties()
     assert found["Orchestrator"] == {"Slurm": {}}
     for group in found["InstanceGroups"]:
@@ -83,8 +82,8 @@ def test_legacy_file_takes_the_place_of_the_api(
     script = tmp_path / "on_create.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
-    scripts = LifecycleScripts(hook=LifecycleHook.ON_CREATE, scripts=tmp_path)
-    make(lifecycle=scripts, lustre=lustre, node_provisioning_mode=None)
+    scripts = LifecycleScripts(scripts=tmp_path)
+    make(lifecycle=Lifecycle.ON_CREATE, scripts=scripts, lustre=lustre, node_provisioning_mode=None)
     found = properties()
     assert "Orchestrator" not in found
     assert "NodeProvisioningMode" not in found
@@ -94,7 +93,7 @@ def test_legacy_file_takes_the_place_of_the_api(
 
 
 def test_without_scripts_there_is_no_bucket(make: Make, properties: Properties, stack: cdk.Stack) -> None:
-    make(lifecycle=None)
+    make(lifecycle=Lifecycle.NONE)
     assert all("LifeCycleConfig" not in group for group in properties()["InstanceGroups"])
     Template.from_stack(stack).resource_count_is("AWS::S3::Bucket", 0)
     Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
@@ -108,7 +107,7 @@ def test_one_group_without_scripts(make: Make, properties: Properties) -> None:
 
 def test_own_scripts_in_their_place(make: Make, properties: Properties, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
-    make(lifecycle=LifecycleScripts(bucket=bucket, prefix="/v1/", entry_point="start.sh"))
+    make(scripts=LifecycleScripts(bucket=bucket, prefix="/v1/", entry_point="start.sh"))
     expected = {"SourceS3Uri": "s3://sagemaker-ours/v1", "OnInitComplete": "start.sh"}
     assert properties()["InstanceGroups"][0]["LifeCycleConfig"] == expected
     Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
@@ -122,7 +121,7 @@ def test_own_folder_is_uploaded_to_a_given_bucket(make: Make, stack: cdk.Stack, 
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
     make(
         InstanceGroup.login("ml.m5.xlarge", on_init_complete="special.sh"),
-        lifecycle=LifecycleScripts(bucket=bucket, scripts=tmp_path),
+        scripts=LifecycleScripts(bucket=bucket, scripts=tmp_path),
     )
     template = Template.from_stack(stack)
     template.has_resource_properties("Custom::LlmFleetBundle", {"Bucket": "sagemaker-ours"})
@@ -133,7 +132,7 @@ def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Prope
     script = tmp_path / "start.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
-    make(lifecycle=LifecycleScripts(scripts=tmp_path, entry_point="start.sh"))
+    make(scripts=LifecycleScripts(scripts=tmp_path, entry_point="start.sh"))
     assert {group["LifeCycleConfig"]["OnInitComplete"] for group in properties()["InstanceGroups"]} == {"start.sh"}
 
 

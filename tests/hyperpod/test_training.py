@@ -16,6 +16,7 @@ from llm_fleet import (
     FleetError,
     HyperPodCluster,
     InstanceGroup,
+    Lifecycle,
     LustreFileSystem,
     NeuronEnvironment,
     TrainingRuntime,
@@ -58,7 +59,7 @@ def test_wheels_come_from_the_lock(make: Make, lustre: LustreFileSystem, stack: 
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": list(NXD)}))
     runtime = TrainingRuntime(environments=[NeuronEnvironment()])
-    make(lustre=lustre, training=runtime, downloads=Downloads.vendor(lock=lock))
+    make(lustre=lustre, training=runtime, downloads=Downloads(lock=lock))
     (environment,) = told_manifest(stack)["training"]["environments"]
     assert environment["groups"] == ["worker-group"]
     assert len(environment["packages"]) == len(NXD)
@@ -70,7 +71,7 @@ def test_mistakes_are_told_by_parameter(make: Make, lustre: LustreFileSystem) ->
         ("LF800", "training.folder"),
         ("LF807", "training.environments[0].stack"),
     ]
-    untold = problems(make, id="Other", lustre=lustre, training=TrainingRuntime(), lifecycle=None)
+    untold = problems(make, id="Other", lustre=lustre, training=TrainingRuntime(), lifecycle=Lifecycle.NONE)
     assert untold == [("LF429", "training")]
 
 

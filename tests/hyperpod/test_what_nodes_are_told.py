@@ -19,18 +19,18 @@ from llm_fleet import (
     HyperPodCluster,
     InstanceGroup,
     InstanceType,
-    LifecycleHook,
+    Lifecycle,
     LifecycleScripts,
     LustreFileSystem,
     NeuronHost,
     NodeReports,
     OwnStep,
+    OwnSteps,
     S3Mount,
 )
 from tests.hyperpod.told import told_manifest
 
 Make = Callable[..., HyperPodCluster]
-ON_CREATE = LifecycleScripts(hook=LifecycleHook.ON_CREATE)
 USER = ClusterUser(name="ada", uid=2001)
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
@@ -75,7 +75,7 @@ def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(mak
 
 def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
-    make(lifecycle=LifecycleScripts(bucket=bucket), cluster_name="train", fleet_name="demo")
+    make(scripts=LifecycleScripts(bucket=bucket), cluster_name="train", fleet_name="demo")
     assert told_manifest(stack)["reports"]["s3_uri"] == "s3://sagemaker-ours/reports/demo/train/"
     assert "sagemaker-ours/reports/demo/train/*" in str(statements(stack)["ReportsObjects"]["Resource"])
 
@@ -85,13 +85,11 @@ def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, st
     [
         (NodeReports.S3, {"ReportsObjects"}),
         (NodeReports.NONE, set[str]()),
-        # The words that they equal, which Python passes where there is no type checker.
-        ("none", set[str]()),
-        ("all", {"ReportsObjects", "FailureMetric", "FailureEvent"}),
+        (NodeReports.ALL, {"ReportsObjects", "FailureMetric", "FailureEvent"}),
     ],
 )
 def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
-    make(lifecycle=LifecycleScripts(reports=reports))
+    make(reports=reports)
     assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
     told = told_manifest(stack)["reports"]
     assert (told is None) == (not granted)
@@ -103,7 +101,7 @@ def test_nodes_are_told_of_an_external_database_as_hyperpod_is(
     make: Make, stack: cdk.Stack, properties: Callable[[], dict[str, Any]]
 ) -> None:
     secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", SECRET)
-    make(lifecycle=ON_CREATE, accounting_database=AccountingDatabase(endpoint="db.example", secret=secret))
+    make(lifecycle=Lifecycle.ON_CREATE, accounting_database=AccountingDatabase(endpoint="db.example", secret=secret))
     told = told_manifest(stack)["accounting"]
     assert (told["kind"], told["endpoint"], told["port"], told["secret_arn"]) == (
         "external", "db.example", 3306, SECRET,
@@ -146,13 +144,13 @@ def test_mounted_buckets_can_be_used_as_far_as_they_are_mounted(
 
 
 def test_a_mirror_can_be_read(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
-    make(downloads=Downloads.mirror(bucket=bucket, prefix="packages", lock=lock))
+    make(downloads=Downloads(lock=lock, mirror=bucket, prefix="packages"))
     assert "my-corpus/packages/*" in str(statements(stack)["MirrorObjects"]["Resource"])
     assert told_manifest(stack)["downloads"]["mirror_s3_uri"] == "s3://my-corpus/packages"
 
 
 def test_vendors_need_no_statement(make: Make, stack: cdk.Stack, lock: Path) -> None:
-    make(downloads=Downloads.vendor(lock=lock))
+    make(downloads=Downloads(lock=lock))
     assert not [name for name in statements(stack) if name.startswith("Mirror")]
     assert told_manifest(stack)["downloads"] == {"source": "vendor", "mirror_s3_uri": None, "files": []}
 
@@ -162,7 +160,7 @@ def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path)
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
     tools = OwnStep(name="tools", script="tools.sh", needs=["mount_lustre"])
-    make(lifecycle=LifecycleScripts(own_steps=[tools], own_scripts=tmp_path, skip_steps=["exporters"]))
+    make(scripts=LifecycleScripts(own=OwnSteps(folder=tmp_path, steps=[tools]), skip_steps=["exporters"]))
     steps = told_manifest(stack)["steps"]
     assert steps["skip"] == ["exporters"]
     assert steps["own"][0]["needs"] == ["mount_lustre"]
@@ -176,17 +174,17 @@ def test_everything_wrong_is_told_at_once_by_the_cluster_s_parameters(
         users=[ClusterUser(name="root", uid=1)],
         s3_mounts=[S3Mount(bucket=bucket, mount_path="data", groups=["worker"])],
         neuron=NeuronHost(release="1.0"),
-        downloads=Downloads.vendor(lock=tmp_path / "nowhere"),
-        lifecycle=LifecycleScripts(
-            skip_steps=["exporter"], own_steps=[OwnStep(name="a", script="a.sh")], own_scripts=tmp_path
+        downloads=Downloads(lock=tmp_path / "nowhere"),
+        scripts=LifecycleScripts(
+            skip_steps=["exporter"], own=OwnSteps(folder=tmp_path, steps=[OwnStep(name="a", script="a.sh")])
         ),
     )
     assert sorted(found) == [
         ("LF412", "users[0].name"),
         ("LF413", "users[0].uid"),
         ("LF417", "s3_mounts[0].groups[0]"),
-        ("LF421", "lifecycle.skip_steps[0]"),
-        ("LF425", "lifecycle.own_steps[0].script"),
+        ("LF421", "scripts.skip_steps[0]"),
+        ("LF425", "scripts.own.steps.a.script"),
         ("LF427", "downloads.lock"),
         ("LF450", "neuron.release"),
         ("LF536", "s3_mounts[0].mount_path"),
@@ -198,12 +196,12 @@ def test_what_no_node_would_be_told_is_refused(make: Make, stack: cdk.Stack, buc
         "users": [USER],
         "s3_mounts": [S3Mount(bucket=bucket, mount_path="/s3/a")],
         "neuron": NeuronHost(release="2.28.1"),
-        "downloads": Downloads.vendor(lock=lock),
+        "downloads": Downloads(lock=lock),
     }
     untold = [("LF429", name) for name in everything]
-    assert problems(make, lifecycle=None, **everything) == untold
+    assert problems(make, lifecycle=Lifecycle.NONE, **everything) == untold
     ours = s3.Bucket.from_bucket_name(stack, "Ours", "sagemaker-ours")
-    assert problems(make, id="Placed", lifecycle=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == untold
+    assert problems(make, id="Placed", scripts=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == untold
 
 
 def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path) -> None:
@@ -211,13 +209,13 @@ def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path)
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)
     scripts = LifecycleScripts(scripts=tmp_path, skip_steps=["exporters"])
-    assert problems(make, lifecycle=scripts) == [("LF429", "lifecycle.skip_steps")]
-    make(id="Told", lifecycle=LifecycleScripts(scripts=tmp_path), users=[USER])
+    assert problems(make, scripts=scripts) == [("LF429", "scripts.skip_steps")]
+    make(id="Told", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
 
 
 def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:
-    scripts = LifecycleScripts(own_steps=[OwnStep(name="a", script="a.sh")], own_scripts=tmp_path / "nowhere")
-    assert problems(make, lifecycle=scripts) == [("LF425", "lifecycle.own_steps")]
+    own = OwnSteps(folder=tmp_path / "nowhere", steps=[OwnStep(name="a", script="a.sh")])
+    assert problems(make, scripts=LifecycleScripts(own=own)) == [("LF425", "scripts.own.folder")]
 
 
 def test_neuron_without_neuron_devices(make: Make) -> None:
@@ -228,7 +226,7 @@ def test_neuron_without_neuron_devices(make: Make) -> None:
 def test_neuron_to_be_installed_must_be_pinned(make: Make, lock: Path) -> None:
     neuron = NeuronHost(release="2.28.1", install=True)
     assert problems(make, neuron=neuron) == [("LF453", "neuron")]
-    assert problems(make, id="Pinned", neuron=neuron, downloads=Downloads.vendor(lock=lock)) == [("LF453", "neuron")]
+    assert problems(make, id="Pinned", neuron=neuron, downloads=Downloads(lock=lock)) == [("LF453", "neuron")]
 
 
 NEWER_TYPE = InstanceType.of(

@@ -7,8 +7,9 @@ import pytest
 from aws_cdk import aws_kms as kms
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.cluster import NodeGroup
 from tests.clean import Finder, every_checker
 
 

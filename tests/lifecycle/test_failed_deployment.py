@@ -6,8 +6,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.cluster import NodeGroup
 from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 

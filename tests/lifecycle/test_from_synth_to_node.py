@@ -14,9 +14,10 @@ from aws_cdk.assertions import Template
 from moto import mock_aws
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.publisher.bundle import Request, publish
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.cluster import NodeGroup, NodeMount
 
 ASSETS, TARGET = "assets", "sagemaker-demo-0a1b2c3d"
 

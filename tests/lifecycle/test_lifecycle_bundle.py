@@ -20,11 +20,12 @@ from aws_cdk.assertions import Template
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
-from llm_fleet.lifecycle.node_setup import OwnStep
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.script_folder import checksums, default_folder, read_scripts, sha256
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.node_setup import NodeScripts, OwnStep, OwnSteps
 from llm_fleet.spec.people import ClusterUser
 
 
@@ -39,7 +40,8 @@ def _manifest(dns_name: str = "fs-1.example", cluster: str | None = "train", **g
 
 
 def _bundle(stack: cdk.Stack, id: str = "Bundle", **given: Any) -> LifecycleBundle:
-    given.setdefault("manifest", _manifest())
+    scripts, manifest = given.pop("scripts", None), given.pop("manifest", _manifest())
+    given["manifest"] = manifest if scripts is None else replace(manifest, scripts=NodeScripts(scripts=scripts))
     if "bucket" not in given:
         given["bucket"] = LifecycleBucket(stack, f"{id}Bucket", name_part="demo").bucket
     return LifecycleBundle(stack, id, **given)
@@ -147,8 +149,12 @@ def own(tmp_path: Path) -> Path:
 TOOLS = OwnStep(name="tools", script="tools.sh")
 
 
+def _with_tools(folder: Path) -> NodeManifest:
+    return replace(_manifest(), scripts=NodeScripts(own=OwnSteps(folder=folder, steps=[TOOLS])))
+
+
 def test_own_scripts_lie_beside_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
-    _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]), own_scripts=own)
+    _bundle(stack, manifest=_with_tools(own))
     properties = _properties(stack)
     with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
         held = set(archive.namelist())
@@ -159,10 +165,10 @@ def test_own_scripts_lie_beside_the_shipped_ones(app: cdk.App, stack: cdk.Stack,
 
 
 def test_a_changed_own_script_changes_the_hash(app: cdk.App, own: Path) -> None:
-    manifest = replace(_manifest(), own_steps=[TOOLS])
-    before = _bundle(cdk.Stack(app, "Before"), manifest=manifest, own_scripts=own).content_hash
+    manifest = _with_tools(own)
+    before = _bundle(cdk.Stack(app, "Before"), manifest=manifest).content_hash
     (own / "tools.sh").write_text("#!/bin/bash\nfalse\n")
-    assert _bundle(cdk.Stack(app, "After"), manifest=manifest, own_scripts=own).content_hash != before
+    assert _bundle(cdk.Stack(app, "After"), manifest=manifest).content_hash != before
 
 
 @pytest.mark.parametrize(
@@ -175,20 +181,15 @@ def test_own_scripts_are_looked_at(stack: cdk.Stack, own: Path, text: str | None
     for script in own.iterdir():
         script.chmod(0o755)
     with raises_codes(codes):
-        _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]), own_scripts=own)
+        _bundle(stack, manifest=_with_tools(own))
 
 
 def test_a_manifest_too_long_for_its_request_is_refused(stack: cdk.Stack) -> None:
     users = [ClusterUser(name=f"u{number}", uid=2000 + number) for number in range(2, 3000)]
     with raises_codes([]):
-        _bundle(stack, "Small", manifest=replace(_manifest(), users=users[:1000]))
+        _bundle(stack, "Small", manifest=replace(_manifest(), spec=ClusterSpec(users=users[:1000])))
     with raises_codes(["LF407"]):
-        _bundle(stack, manifest=replace(_manifest(), users=users))
-
-
-def test_own_steps_need_their_folder(stack: cdk.Stack) -> None:
-    with raises_codes(["LF425"]):
-        _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]))
+        _bundle(stack, manifest=replace(_manifest(), spec=ClusterSpec(users=users)))
 
 
 def test_a_changed_script_changes_the_hash_and_the_archive(app: cdk.App, scripts: Path) -> None:

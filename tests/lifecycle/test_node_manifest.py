@@ -12,19 +12,12 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
-from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.node_manifest import (
-    NodeAccounting,
-    NodeGroup,
-    NodeManifest,
-    NodeMount,
-    render,
-    render_instance_type,
-)
-from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
+from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeManifest, render, render_instance_type
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
 from llm_fleet.spec.monitoring import ClusterMetrics
+from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, OwnStep, OwnSteps, S3Mount
 from llm_fleet.spec.people import ClusterUser
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check
@@ -39,6 +32,7 @@ WORKERS = NodeGroup(name="workers", role=NodeType.COMPUTE, instance_types=["ml.t
 FSX = NodeMount(kind="lustre", dns_name="fs-1.example", mount_name="abcdefgh", mount_path="/fsx", efa=True)
 HOME = NodeMount(kind="open_zfs", dns_name="fs-2.example", mount_path="/home")
 
+STEP = OwnStep(name="users", script="a.sh")
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada@laptop"
 LOCKED: dict[str, Any] = {
     "name": "aws-neuronx-tools",
@@ -55,7 +49,8 @@ LOCKED: dict[str, Any] = {
 def _manifest(**changed: Any) -> NodeManifest:
     given: dict[str, Any] = {"fleet_name": "demo", "region": "us-west-2", "cluster_name": "train"}
     given |= {"groups": [CONTROLLER, WORKERS], "mounts": [FSX, HOME]}
-    return NodeManifest(**(given | changed))
+    setup = {name: changed.pop(name) for name in ClusterSpec.model_fields if name in changed}
+    return NodeManifest(spec=ClusterSpec(**setup), **(given | changed))
 
 
 def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> None:
@@ -112,10 +107,15 @@ def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.
             ClusterUser(name="grace", uid=2002, gid=3000),
         ],
         neuron=NeuronHost(release="2.28.1", install=True),
-        downloads=Downloads.mirror(bucket=bucket, prefix="packages/", lock=lock),
-        reports=ReportPlace(s3_uri="s3://sagemaker-demo/reports/", metric_namespace="LlmFleet/Nodes"),
-        skip_steps=["exporters"],
-        own_steps=[OwnStep(name="tools", script="tools.sh", roles=[NodeType.COMPUTE], needs=["mount_lustre"])],
+        downloads=Downloads(lock=lock, mirror=bucket, prefix="packages/"),
+        report_place=ReportPlace(s3_uri="s3://sagemaker-demo/reports/", metric_namespace="LlmFleet/Nodes"),
+        scripts=NodeScripts(
+            skip_steps=["exporters"],
+            own=OwnSteps(
+                folder=tmp_path,
+                steps=[OwnStep(name="tools", script="tools.sh", roles=[NodeType.COMPUTE], needs=["mount_lustre"])],
+            ),
+        ),
     )
     rendered = render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
     jsonschema.validate(rendered, SCHEMA)
@@ -203,9 +203,9 @@ def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations(
         ({"groups": [replace(CONTROLLER, instance_types=["m5.xlarge"])]}, "LF419", "'ml.m5.xlarge'"),
         ({"users": [ClusterUser(name="root", uid=2001)]}, "LF412", "another name"),
         ({"neuron": NeuronHost(release="2.28")}, "LF450", "2.28.1"),
-        ({"skip_steps": ["exporter"]}, "LF421", "'exporters'"),
-        ({"own_steps": [OwnStep(name="users", script="a.sh")]}, "LF422", "'own_users'"),
-        ({"downloads": Downloads.vendor(lock=Path("nowhere.json"))}, "LF427", "llm-fleet mirror lock"),
+        ({"scripts": NodeScripts(skip_steps=["exporter"])}, "LF421", "'exporters'"),
+        ({"scripts": NodeScripts(own=OwnSteps(folder=".", steps=[STEP]))}, "LF422", "'own_users'"),
+        ({"downloads": Downloads(lock="nowhere.json")}, "LF427", "llm-fleet mirror lock"),
     ],
 )
 def test_a_manifest_that_nodes_could_not_use_is_refused(changed: dict[str, Any], code: str, remedy: str) -> None:
@@ -280,8 +280,7 @@ def rendered(metrics: ClusterMetrics | None, *, platform: NodePlatform = NodePla
         cluster_name="train-0a1b2c3d",
         platform=platform,
         groups=[group],
-        metrics=metrics,
-        metrics_cluster=None if hyperpod else "train",
+        spec=ClusterSpec(metrics=metrics, cluster_name=None if hyperpod else "train"),
     )
     return render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
 

@@ -23,9 +23,10 @@ from llm_fleet import (
     WheelsEnvironment,
 )
 from llm_fleet.catalog.model_server import model_servers
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
+from llm_fleet.lifecycle.node_manifest import NodeManifest, render
 from llm_fleet.lifecycle.training_runtime import image_repositories, render_training
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
 from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.rules.training.runtimes import GPU, NXD, TRN1, group, place, wheel
 
@@ -184,10 +185,9 @@ def manifest(tmp_path: Path, runtime: TrainingRuntime | None, **options: Any) ->
             NodeGroup(name="workers", role=NodeType.COMPUTE, instance_types=[TRN1], partition="trn1"),
         ],
         "mounts": [NodeMount(kind="lustre", dns_name="fs-1.fsx", mount_path="/fsx", mount_name="abc", groups=None)],
-        "downloads": Downloads.vendor(lock=lock),
-        "neuron": NeuronHost(release="2.28.1"),
     }
-    return NodeManifest(fleet_name="f", region="us-west-2", training=runtime, **{**given, **options})
+    spec = ClusterSpec(training=runtime, downloads=Downloads(lock=lock), neuron=NeuronHost(release="2.28.1"))
+    return NodeManifest(fleet_name="f", region="us-west-2", spec=spec, **{**given, **options})
 
 
 def test_a_manifest_with_training_is_one_that_nodes_read(tmp_path: Path) -> None:

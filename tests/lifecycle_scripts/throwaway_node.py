@@ -14,9 +14,10 @@ from pathlib import Path
 from py_compile import PycInvalidationMode, compile
 from typing import Any
 
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, render
+from llm_fleet.lifecycle.node_manifest import NodeManifest, render
 from llm_fleet.lifecycle.script_folder import ScriptFile, checksums, content_hash, default_folder, read_scripts, sha256
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.cluster import NodeGroup
 
 OWN_ADDRESSES = ("10.1.0.12", "10.1.0.77")
 _FIB_TRIE = """\

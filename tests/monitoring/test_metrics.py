@@ -75,19 +75,22 @@ def test_a_closed_network_has_the_endpoint_of_prometheus_where_nodes_write_to_it
 
 
 @pytest.mark.parametrize("given", ["cloudwatch", 7, True])
-def test_the_construct_says_what_it_wants(stack: cdk.Stack, given: Any) -> None:
+def test_the_description_says_what_it_wants(given: Any) -> None:
     groups = [InstanceGroup.controller("ml.m5.xlarge")]
-    with pytest.raises(FleetError, match="LF1154"):
-        HyperPodCluster(stack, "Cluster", HyperPodClusterSpec(groups=groups), network=None, metrics=given)
+    with pytest.raises(FleetError, match="LF113"):
+        HyperPodClusterSpec(groups=groups, metrics=given)
 
 
 def test_a_cluster_makes_its_log_before_its_nodes_and_lets_them_write_there(stack: cdk.Stack) -> None:
     HyperPodCluster(
         stack,
         "Cluster",
-        HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge")], cluster_name="train"),
+        HyperPodClusterSpec(
+            groups=[InstanceGroup.controller("ml.m5.xlarge")],
+            cluster_name="train",
+            metrics=ClusterMetrics.cloudwatch(retention_days=30),
+        ),
         network=None,
-        metrics=ClusterMetrics.cloudwatch(retention_days=30),
     )
     template = Template.from_stack(stack)
     (log,) = template.find_resources(

@@ -43,9 +43,9 @@ def test_the_cluster_names_the_volume_and_so_goes_before_it():
             head_node=HeadNode(instance_type="m5.2xlarge"),
             queues=[Queue.trainium("trn1", max_count=4)],
             shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=apps)],
+            scripts=None,
         ),
         network=network,
-        scripts=None,
     )
     (cluster,) = Template.from_stack(stack).find_resources("Custom::PclusterCluster").values()
     assert cluster["Properties"]["ClusterConfiguration"]["SharedStorage"] == [

@@ -12,7 +12,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from llm_fleet import Downloads, LoginPool, NodeReports, NodeScripts, ParallelCluster, S3Mount, SharedStorage
+from llm_fleet import Downloads, LoginPool, NodeReports, ParallelCluster, S3Mount, SharedStorage
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.parallelcluster.node_rights import policy_name
@@ -75,7 +75,7 @@ def test_default_rights(stack: cdk.Stack, make: Make):
 
 
 def test_silent_nodes_tell_nobody(stack: cdk.Stack, make: Make):
-    make(scripts=NodeScripts(reports=NodeReports.NONE))
+    make(reports=NodeReports.NONE)
     assert ids(documents(stack)["queues"]) == ["BundleList", "BundleObjects"]
 
 
@@ -171,5 +171,5 @@ def test_nodes_read_the_mirror(stack: cdk.Stack, make: Make, tmp_path: Path):
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": []}))
     mirror = s3.Bucket.from_bucket_name(stack, "Mirror", "mirror")
-    make(downloads=Downloads.mirror(bucket=mirror, prefix="packages", lock=lock))
+    make(downloads=Downloads(lock=lock, mirror=mirror, prefix="packages"))
     assert "MirrorObjects" in ids(documents(stack)["queues"])

@@ -29,6 +29,7 @@ from llm_fleet import (
     NodeScripts,
     OpenZfsFileSystem,
     OwnStep,
+    OwnSteps,
     Queue,
     S3Mount,
     SharedStorage,
@@ -104,7 +105,7 @@ def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):
     make(
         users=[ClusterUser(name="ada", uid=2001)],
         s3_mounts=[S3Mount(bucket=corpus, mount_path="/s3/c", groups=["HeadNode"])],
-        scripts=NodeScripts(own_steps=[OwnStep(name="tools", script="tools.sh")], own_scripts=tmp_path),
+        scripts=NodeScripts(own=OwnSteps(folder=tmp_path, steps=[OwnStep(name="tools", script="tools.sh")])),
     )
     told = told_manifest(stack)
     assert told["users"][0]["name"] == "ada"
@@ -129,10 +130,10 @@ def test_what_no_node_would_be_told(make: Make):
 
 
 def test_own_step_without_its_script(make: Make, tmp_path: Path):
-    scripts = NodeScripts(own_steps=[OwnStep(name="tools", script="tools.sh")], own_scripts=tmp_path / "nowhere")
+    own = OwnSteps(folder=tmp_path / "nowhere", steps=[OwnStep(name="tools", script="tools.sh")])
     with pytest.raises(FleetError) as error:
-        make(scripts=scripts)
-    assert {problem.path[:2] for problem in error.value.problems} == {("scripts", "own_steps")}
+        make(scripts=NodeScripts(own=own))
+    assert {problem.path[:2] for problem in error.value.problems} == {("scripts", "own")}
 
 
 def test_names_that_only_the_deployment_knows_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):

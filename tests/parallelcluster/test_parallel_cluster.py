@@ -89,9 +89,9 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
             ParallelClusterSpec(
                 head_node=HeadNode(instance_type="m5.2xlarge"),
                 queues=[Queue(name=queue, resources=[ComputeResource(name="n", instance_types=["c5.large"])])],
+                scripts=None,
             ),
             network=network,
-            scripts=None,
         )
         names.append(cluster.cluster_name)
     assert len(names[0]) == 29

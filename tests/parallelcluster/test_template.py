@@ -95,15 +95,15 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
             login_pools=[LoginPool(name="login", instance_type="m5.large")],
             permissions_boundary=iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "research-boundary"),
             tags={"team": "llm"},
+            accounting=Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=munge),
+            users=[ClusterUser(name="ada", uid=2001)],
+            s3_mounts=[S3Mount(bucket=data, mount_path="/s3/data", prefix="tokenized", groups=["trn1"])],
         ),
         network=network,
         lustre=LustreFileSystem(
             stack, "Fsx", LustreSpec(storage_capacity_gib=4800, metadata_iops=12000), network=network
         ),
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
-        accounting=Accounting(slurmdbd_host="slurmdbd.example.com", munge_key_secret=munge),
-        users=[ClusterUser(name="ada", uid=2001)],
-        s3_mounts=[S3Mount(bucket=data, mount_path="/s3/data", prefix="tokenized", groups=["trn1"])],
         write_buckets=[data],
     )
     cluster.add_outputs()

@@ -50,11 +50,13 @@ def test_no_checker_finds_anything() -> None:
     cluster = HyperPodCluster(
         stack,
         "Train",
-        HyperPodClusterSpec(groups=[InstanceGroup.controller("ml.m5.xlarge", name="controller")]),
+        HyperPodClusterSpec(
+            groups=[InstanceGroup.controller("ml.m5.xlarge", name="controller")],
+            users=[ClusterUser(name="ada", uid=2001, slurm_account="research")],
+            slurm_accounts=[SlurmAccount(name="research", max_jobs=8, grp_tres={"node": 8})],
+            directory=_directory(stack),
+        ),
         network=network,
-        users=[ClusterUser(name="ada", uid=2001, slurm_account="research")],
-        slurm_accounts=[SlurmAccount(name="research", max_jobs=8, grp_tres={"node": 8})],
-        directory=_directory(stack),
     )
     sessions = SessionDocument(
         stack,

@@ -1,22 +1,20 @@
 """What nodes are set up with: buckets and the Neuron SDK."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import check_neuron_release, check_s3_mounts
+from llm_fleet.spec.node_setup import S3Mount
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mount:
-    prefix: str | None = None
-    mount_path: str = "/s3/data"
-    groups: tuple[str, ...] | None = None
+def mount(**changed: Any) -> S3Mount:
+    given: dict[str, Any] = {"bucket": "s3://my-corpus", "mount_path": "/s3/data"}
+    return S3Mount(**given | changed)
 
 
-def found(*mounts: Mount) -> list[tuple[str, str, str]]:
+def found(*mounts: S3Mount) -> list[tuple[str, str, str]]:
     problems = check_s3_mounts(mounts, taken_paths=["/fsx", "/home"], group_names=["head", "workers"])
     return [(problem.code.value, problem.where, problem.remedy) for problem in problems]
 
@@ -27,14 +25,14 @@ def found(*mounts: Mount) -> list[tuple[str, str, str]]:
         {},
         {"prefix": "a"},
         {"prefix": "a/b/"},
-        {"groups": ("workers",)},
+        {"groups": ["workers"]},
         {"mount_path": "/data"},
         {"mount_path": "/fsx2"},
         {"prefix": "${Token[TOKEN.1]}", "mount_path": "${Token[TOKEN.2]}"},
     ],
 )
 def test_good_mounts_pass(changed: dict[str, Any]) -> None:
-    assert found(Mount(**changed)) == []
+    assert found(mount(**changed)) == []
 
 
 @pytest.mark.parametrize(
@@ -55,21 +53,21 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"prefix": "team-?/x"}, "LF417", "[0].prefix", "'team-/x'"),
         ({"prefix": "*"}, "LF417", "[0].prefix", "whole bucket"),
         ({"prefix": "${aws:username}"}, "LF417", "[0].prefix", "'{aws:username}'"),
-        ({"groups": ()}, "LF417", "[0].groups", "leave `groups` out"),
-        ({"groups": "head"}, "LF417", "[0].groups", "brackets"),
-        ({"groups": ("worker",)}, "LF417", "[0].groups[0]", "'workers'"),
-        ({"groups": ("zzz",)}, "LF417", "[0].groups[0]", "one of its groups"),
+        ({"groups": []}, "LF417", "[0].groups", "leave `groups` out"),
+        ({"bucket": "s3://corpus/folder"}, "LF340", "[0].bucket", "the whole bucket"),
+        ({"groups": ["worker"]}, "LF417", "[0].groups[0]", "'workers'"),
+        ({"groups": ["zzz"]}, "LF417", "[0].groups[0]", "one of its groups"),
     ],
 )
 def test_bad_mounts_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
-    ((found_code, found_where, found_remedy),) = found(Mount(**changed))
+    ((found_code, found_where, found_remedy),) = found(mount(**changed))
     assert (found_code, found_where) == (code, where)
     assert remedy in found_remedy
 
 
 def test_mounts_keep_clear_of_each_other() -> None:
-    assert [each[:2] for each in found(Mount(), Mount(mount_path="/s3/data/more"))] == [("LF418", "[1].mount_path")]
-    assert found(Mount(), Mount(mount_path="/s3/more")) == []
+    assert [each[:2] for each in found(mount(), mount(mount_path="/s3/data/more"))] == [("LF418", "[1].mount_path")]
+    assert found(mount(), mount(mount_path="/s3/more")) == []
 
 
 @pytest.mark.parametrize(

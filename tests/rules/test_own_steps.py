@@ -1,32 +1,30 @@
 """Steps of the user's own and the packages that they install."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.neuron import DRIVER, host_packages, neuron_release
 from llm_fleet.catalog.nodes import node_steps
-from llm_fleet.rules.own_steps import (
-    check_neuron_pinned,
-    check_own_scripts,
-    check_own_steps,
-    check_roles_have_steps,
-    check_skipped_steps,
-    circle,
-)
+from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts, check_steps, circle
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import NodeType
+from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.spec.cluster import NodeGroup
+from llm_fleet.spec.node_setup import NodeScripts, OwnStep, OwnSteps
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    name: str = "tools"
-    script: str = "tools.sh"
-    roles: tuple[NodeType, ...] = (NodeType.COMPUTE,)
-    needs: tuple[str, ...] = ()
-    timeout_seconds: int = 300
-    retries: int = 0
+def step(**changed: Any) -> OwnStep:
+    given: dict[str, Any] = {"name": "tools", "script": "tools.sh", "roles": [NodeType.COMPUTE]}
+    return OwnStep(**given | changed)
+
+
+def scripts(*steps: OwnStep, skip: Sequence[str] = ()) -> NodeScripts:
+    return NodeScripts(skip_steps=skip, own=OwnSteps(folder="steps", steps=steps) if steps else None)
+
+
+def nodes(role: NodeType, name: str = "trn") -> NodeGroup:
+    return NodeGroup(name=name, role=role, instance_types=[], hook=LifecycleHook.ON_CREATE)
 
 
 def told(problems: list[Problem]) -> list[tuple[str, str]]:
@@ -34,55 +32,47 @@ def told(problems: list[Problem]) -> list[tuple[str, str]]:
 
 
 def test_shipped_steps_may_be_skipped_and_others_not() -> None:
-    assert check_skipped_steps(["exporters", "mount_lustre"]) == []
-    (problem,) = check_skipped_steps(["exporters", "mount_luster"])
-    assert (problem.code.value, problem.where) == ("LF421", "[1]")
+    assert check_steps(scripts(skip=["exporters", "mount_lustre"]), []) == []
+    (problem,) = check_steps(scripts(skip=["exporters", "mount_luster"]), [])
+    assert (problem.code.value, problem.where) == ("LF421", "skip_steps[1]")
     assert problem.remedy == "write 'mount_lustre'"
     assert "mount_open_zfs" in problem.allowed
 
 
-def test_one_name_is_no_list_of_names() -> None:
-    (problem,) = check_skipped_steps("exporters")
-    assert (problem.code.value, problem.where, problem.remedy) == ("LF421", "", "put it in brackets")
-
-
-@pytest.mark.parametrize("changed", [{}, {"needs": ("mount_lustre",)}, {"timeout_seconds": 7200, "retries": 10}])
+@pytest.mark.parametrize("changed", [{}, {"needs": ["mount_lustre"]}, {"timeout_seconds": 7200, "retries": 10}])
 def test_good_steps_pass(changed: dict[str, Any]) -> None:
-    assert check_own_steps([Step(**changed)]) == []
+    assert check_steps(scripts(step(**changed)), []) == []
 
 
 @pytest.mark.parametrize(
     ("changed", "code", "where", "remedy"),
     [
-        ({"name": "mount_lustre"}, "LF422", "[0].name", "'own_mount_lustre'"),
-        ({"name": "My-Tools"}, "LF422", "[0].name", "'my_tools'"),
-        ({"name": "2"}, "LF422", "[0].name", "lower-case"),
-        ({"needs": ("mount_luster",)}, "LF421", "[0].needs[0]", "'mount_lustre'"),
-        ({"needs": "docker"}, "LF421", "[0].needs", "brackets"),
-        ({"needs": ("tools",)}, "LF423", "[0].needs", "take one"),
-        ({"roles": ()}, "LF424", "[0].roles", "one role"),
-        ({"timeout_seconds": 0}, "LF426", "[0].timeout_seconds", "write 1"),
-        ({"timeout_seconds": 7201}, "LF426", "[0].timeout_seconds", "write 7200"),
-        ({"timeout_seconds": 1.5}, "LF426", "[0].timeout_seconds", "whole number"),
-        ({"retries": -1}, "LF426", "[0].retries", "write 0"),
-        ({"retries": 11}, "LF426", "[0].retries", "write 10"),
-        ({"retries": True}, "LF426", "[0].retries", "whole number"),
+        ({"name": "mount_lustre"}, "LF422", "mount_lustre.name", "'own_mount_lustre'"),
+        ({"name": "My-Tools"}, "LF422", "My-Tools.name", "'my_tools'"),
+        ({"name": "2"}, "LF422", "2.name", "lower-case"),
+        ({"needs": ["mount_luster"]}, "LF421", "tools.needs[0]", "'mount_lustre'"),
+        ({"needs": ["tools"]}, "LF423", "tools.needs", "take one"),
+        ({"roles": []}, "LF424", "tools.roles", "one role"),
+        ({"timeout_seconds": 0}, "LF426", "tools.timeout_seconds", "write 1"),
+        ({"timeout_seconds": 7201}, "LF426", "tools.timeout_seconds", "write 7200"),
+        ({"retries": -1}, "LF426", "tools.retries", "write 0"),
+        ({"retries": 11}, "LF426", "tools.retries", "write 10"),
     ],
 )
 def test_bad_steps_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
-    (problem,) = check_own_steps([Step(**changed)])
-    assert (problem.code.value, problem.where) == (code, where)
+    (problem,) = check_steps(scripts(step(**changed)), [])
+    assert (problem.code.value, problem.where) == (code, f"own.steps.{where}")
     assert remedy in problem.remedy
 
 
 def test_two_steps_of_one_name() -> None:
-    assert told(check_own_steps([Step(), Step()])) == [("LF422", "[0].name"), ("LF422", "[1].name")]
+    assert told(check_steps(scripts(step(), step()), [])) == [("LF422", "own.steps.tools.name")] * 2
 
 
 def test_a_circle_is_told_once_and_in_full() -> None:
-    steps = [Step(name="a", needs=("c",)), Step(name="b", needs=("a",)), Step(name="c", needs=("b", "users"))]
-    (problem,) = check_own_steps(steps)
-    assert (problem.code.value, problem.where) == ("LF423", "[0].needs")
+    steps = [step(name="a", needs=["c"]), step(name="b", needs=["a"]), step(name="c", needs=["b", "users"])]
+    (problem,) = check_steps(scripts(*steps), [])
+    assert (problem.code.value, problem.where) == ("LF423", "own.steps.a.needs")
     assert "a -> c -> b -> a" in problem.message
 
 
@@ -93,9 +83,8 @@ def test_circles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "scripts", "said"),
+    ("script", "files", "said"),
     [
-        ("tools.sh", None, "has no folder"),
         ("tool.sh", {"tools.sh": b""}, "is not in the folder"),
         ("/tools.sh", {}, "no path below"),
         ("../tools.sh", {}, "no path below"),
@@ -104,29 +93,28 @@ def test_circles() -> None:
         ("tools", {"tools": b"echo"}, "no #! line"),
     ],
 )
-def test_a_script_that_a_node_could_not_run(script: str, scripts: dict[str, bytes] | None, said: str) -> None:
-    (problem,) = check_own_scripts([Step(script=script)], scripts)
-    assert (problem.code.value, problem.where) == ("LF425", "[0].script")
+def test_a_script_that_a_node_could_not_run(script: str, files: dict[str, bytes], said: str) -> None:
+    (problem,) = check_own_scripts(scripts(step(script=script)), files)
+    assert (problem.code.value, problem.where) == ("LF425", "own.steps.tools.script")
     assert said in problem.message
 
 
 def test_scripts_that_a_node_can_run() -> None:
-    scripts = {"tools.sh": b"echo\n", "a/b.py": b"", "c": b"#!/usr/bin/perl\n"}
-    assert check_own_scripts([Step(script=name) for name in scripts], scripts) == []
-    (problem,) = check_own_scripts([Step(script="tool.sh")], scripts)
+    files = {"tools.sh": b"echo\n", "a/b.py": b"", "c": b"#!/usr/bin/perl\n"}
+    assert check_own_scripts(scripts(*(step(script=name) for name in files)), files) == []
+    (problem,) = check_own_scripts(scripts(step(script="tool.sh")), files)
     assert problem.remedy == "write 'tools.sh'"
 
 
 def test_a_role_left_without_steps_is_told_unless_an_own_step_is_there_for_it() -> None:
-    nodes = [("head", NodeType.CONTROLLER, "OnCreate"), ("trn", NodeType.COMPUTE, "OnCreate")]
+    compute, head = nodes(NodeType.COMPUTE), nodes(NodeType.CONTROLLER, "head")
     of_compute = [name for name, step in node_steps().items() if "Compute" in step.roles]
-    assert check_roles_have_steps([], [], nodes=nodes) == []
-    assert check_roles_have_steps(of_compute[1:], [], nodes=nodes[1:]) == []
-    (problem,) = check_roles_have_steps(of_compute, [], nodes=nodes[1:])
-    assert problem.code.value == "LF424"
+    assert check_steps(scripts(skip=of_compute[1:]), [compute]) == []
+    (problem,) = check_steps(scripts(skip=of_compute), [compute])
+    assert (problem.code.value, problem.where) == ("LF424", "skip_steps")
     assert "'trn'" in problem.message
-    assert check_roles_have_steps(of_compute, [Step()], nodes=nodes[1:]) == []
-    assert len(check_roles_have_steps(list(node_steps()), [], nodes=nodes)) == 2
+    assert check_steps(scripts(step(), skip=of_compute), [compute]) == []
+    assert len(check_steps(scripts(skip=list(node_steps())), [head, compute])) == 2
 
 
 RELEASE = neuron_release("2.28.1")

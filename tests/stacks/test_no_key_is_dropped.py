@@ -44,7 +44,7 @@ STACKS = text("stacks/llm_fleet_stacks/*.py")
 FOLDERS = ("", "sagemaker/", "services/")
 MODELS = text(*(f"constructs/llm_fleet/fleet_file/{folder}*.py" for folder in FOLDERS))
 # Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
-JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "config/jobs", "rules/training")))
+JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "fleet_file/jobs", "rules/training")))
 # Of the shape that services have, too: how a served model's weights are stored, which no training asks.
 NOT_OF_TRAINING = {"bytes_per_parameter"}
 SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")

@@ -1,13 +1,12 @@
 """The buckets of the fleet's own, or of others, that clusters, services and endpoints name."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.node_setup import NodeSetupModel
-from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.node_setup import check_bucket_address
+from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.values import did_you_mean
 
 _S3 = "s3://"
@@ -16,25 +15,22 @@ _S3 = "s3://"
 def check_bucket_names(config: NodeSetupModel, fleet: Fleet) -> Iterator[Problem]:
     """Return which buckets there cannot be, by attribute names below the cluster."""
     for index, mount in enumerate(config.s3_mounts):
-        yield from (problem.under("s3_mounts", index, "bucket") for problem in _check_bucket(mount.bucket, fleet))
+        yield from _check_own(mount.bucket, fleet, "s3_mounts", index, "bucket")
     for attribute, names in (("reads", config.reads), ("writes", config.writes)):
         for index, name in enumerate(names):
-            yield from (problem.under(attribute, index) for problem in _check_bucket(name, fleet))
+            yield from check_bucket_address(name, attribute, index)
+            yield from _check_own(name, fleet, attribute, index)
 
 
-def _check_bucket(name: str, fleet: Fleet) -> Iterator[Problem]:
-    if name.startswith(_S3):
-        for problem in check_bucket_name(name.removeprefix(_S3).removesuffix("/")):
-            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
-            yield replace(problem, path=(), remedy=remedy)
-    else:
+def _check_own(bucket: object, fleet: Fleet, *path: PathPart) -> Iterator[Problem]:
+    if isinstance(bucket, str) and not bucket.startswith(_S3):
         yield from check_own_bucket(
-            name, fleet, otherwise="`s3://` and the name of one that exists", also="s3://<bucket>"
+            bucket, fleet, *path, otherwise="`s3://` and the name of one that exists", also="s3://<bucket>"
         )
 
 
 def check_own_bucket(
-    name: str | None, fleet: Fleet, *path: str, otherwise: str, also: str | None = None
+    name: str | None, fleet: Fleet, *path: PathPart, otherwise: str, also: str | None = None
 ) -> Iterator[Problem]:
     """Return a problem at `path` unless `name` is a bucket of the fleet's own, or none is named.
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.fleet_file.check_bucket_names import check_bucket_names
-from llm_fleet.fleet_file.check_nodes import check_nodes
+from llm_fleet.fleet_file.check_node_setup import check_nodes_in_file
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.placed_cluster import placed_cluster
-from llm_fleet.fleet_file.scripts import ScriptsConfig
-from llm_fleet.rules.bundle import bucket_name, check_scripts_place
+from llm_fleet.rules.bundle import check_scripts_place
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
+from llm_fleet.rules.node_setup import check_nodes_told
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
@@ -47,17 +47,16 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
 
 def _check_own(cluster: HyperPodConfig, placed: PlacedCluster, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
-    yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
-    yield from check_nodes(placed, cluster)
-    yield from check_bucket_names(cluster, fleet)
-
-
-def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
-    if scripts.bucket_name is not None:
-        yield from (problem.under("bucket_name") for problem in bucket_name(scripts.bucket_name))
-    yield from check_scripts_place(
-        prefix=scripts.prefix, has_bucket=scripts.bucket_name is not None, scripts=scripts.folder
+    yield from (problem.under("scripts") for problem in check_scripts_place(cluster.scripts))
+    yield from check_nodes_in_file(
+        cluster,
+        cluster.scripts,
+        groups=placed.node_groups,
+        mount_paths=[mount.mount_path for mount in placed.mounts],
+        home_is_shared=False,
     )
+    yield from check_nodes_told(placed.spec, cluster.scripts, placed.node_groups)
+    yield from check_bucket_names(cluster, fleet)
 
 
 def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:

@@ -5,18 +5,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from llm_fleet.fleet_file.check_bucket_names import check_bucket_names
-from llm_fleet.fleet_file.check_node_setup import check_node_setup
+from llm_fleet.fleet_file.check_node_setup import check_nodes_in_file
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.node_setup import NodeOfGroup
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.node_network import check_place
+from llm_fleet.rules.parallelcluster.nodes import node_groups
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
-from llm_fleet.rules.terms import NodeType, ParallelClusterHook, StorageKind
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
@@ -68,6 +68,7 @@ def placed_parallelcluster(fleet: Fleet, config: ParallelClusterConfig) -> Place
     zone = zone_of_parallelcluster(fleet, config)
     return config.narrowed(
         PlacedParallelCluster,
+        **config.of_fleet,
         region=fleet.region,
         queues=tuple(_placed(queue, zone) for queue in config.queues),
         shared_storage=(*_of_fleet(fleet), *config.shared_storage),
@@ -142,10 +143,6 @@ def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -
     return [*path[:2], *inner] if queue.resources else inner
 
 
-HEAD_NODE = "HeadNode"
-"""The head node's group among those that nodes are told by; a login pool's is `LoginNodes-` and its name."""
-
-
 def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the ParallelClusters of `fleet`, by attribute names."""
     for name, cluster in fleet.parallelclusters.items():
@@ -168,13 +165,12 @@ def _check_own(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParall
     for queue in config.queues:
         yield from (problem.under("queues", queue.name) for problem in _check_written_once(queue))
     yield from check_bucket_names(config, fleet)
-    yield from check_node_setup(
+    yield from check_nodes_in_file(
         config,
-        config.steps,
-        group_names=[group for group, _, _ in _nodes(config)],
-        instance_types=_instance_types(config),
+        config.scripts,
+        groups=node_groups(placed),
         mount_paths=[storage.mount_dir for storage in placed.shared_storage],
-        nodes=_nodes(config),
+        home_is_shared=True,
     )
 
 
@@ -225,21 +221,6 @@ def _check_volume_of_home(fleet: Fleet) -> Iterator[Problem]:
             remedy="add `volume: fsvol-…`; `aws fsx describe-volumes` tells the id of the root volume",
             path=("storage", "home", "existing", "volume_id"),
         )
-
-
-def _nodes(config: ParallelClusterConfig) -> list[NodeOfGroup]:
-    hook = ParallelClusterHook.ON_NODE_CONFIGURED.value
-    return [
-        (HEAD_NODE, NodeType.CONTROLLER, hook),
-        *((queue.name, NodeType.COMPUTE, hook) for queue in config.queues),
-        *((f"LoginNodes-{pool.name}", NodeType.LOGIN, hook) for pool in config.login_pools),
-    ]
-
-
-def _instance_types(config: ParallelClusterConfig) -> list[str]:
-    resources = (resource for queue in config.queues for resource in queue.compute_resources)
-    pools = (pool.instance_type for pool in config.login_pools)
-    return [config.head_node.instance_type, *(name for each in resources for name in each.types), *pools]
 
 
 def check_deployed(cluster: ParallelClusterConfig) -> Sequence[Problem]:

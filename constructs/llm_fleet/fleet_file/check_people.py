@@ -1,16 +1,15 @@
 """The people of a fleet file, judged by the rules that judge the constructs: one id for one person, everywhere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.clusters import AnyCluster
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
-from llm_fleet.named_files.named_file import lock_problems, locked_files
+from llm_fleet.named_files.named_file import certificate_text, pinned_names
 from llm_fleet.rules.node_users import Known, check_homes, check_one_id_each, check_users
 from llm_fleet.rules.people import (
-    SSSD_PACKAGES,
     check_hyperpod_enforces,
     check_parallelcluster_enforces,
     check_people,
@@ -18,7 +17,6 @@ from llm_fleet.rules.people import (
 )
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.slurm_database import keeps_records
-from llm_fleet.rules.terms import NodeType
 
 
 def check_people_config(fleet: Fleet) -> Iterator[Problem]:
@@ -39,8 +37,7 @@ def check_people_config(fleet: Fleet) -> Iterator[Problem]:
 
 def _own(name: str, cluster: AnyCluster) -> list[Known]:
     return [
-        Known(where=f"cluster {name}", path=("clusters", name, "users", user.name), user=user)
-        for user in cluster.users.values()
+        Known(where=f"cluster {name}", path=("clusters", name, "users", user.name), user=user) for user in cluster.users
     ]
 
 
@@ -55,33 +52,21 @@ def _of_cluster(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
     accounting = not isinstance(cluster, ParallelClusterConfig) or keeps_records(cluster.accounting)
     yield from check_people(
         users=tuple(cluster.people.values()),
-        slurm_accounts=tuple(cluster.slurm_accounts.values()),
+        slurm_accounts=cluster.slurm_accounts,
         directory=cluster.asked_directory,
-        certificate_text=cluster.asked_directory and cluster.asked_directory.certificate_text,
+        certificate_text=cluster.asked_directory and certificate_text(cluster.asked_directory),
         has_accounting=accounting,
         on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
-        pinned=_pinned(cluster),
+        pinned=pinned_names(cluster.downloads),
     )
     if isinstance(cluster, HyperPodConfig):
         if cluster.slurm_accounts:
-            yield from check_hyperpod_enforces(_controller_hook(cluster), cluster.effective_strategy)
+            yield from check_hyperpod_enforces(cluster.controller_hook, cluster.effective_strategy)
         return
     if cluster.slurm_accounts:
         yield from check_parallelcluster_enforces(cluster.slurm.custom_settings, cluster.slurm.custom_settings_file)
     if cluster.asked_directory is not None and "DirectoryService" in cluster.overrides:
         yield directory_twice("directory")
-
-
-def _pinned(cluster: AnyCluster) -> Sequence[str] | None:
-    if cluster.downloads is None:
-        return None
-    lock = cluster.downloads.lock_path
-    # One that cannot be read is told where it is named.
-    return SSSD_PACKAGES if lock_problems(lock) else [str(file["name"]) for file in locked_files(lock)]
-
-
-def _controller_hook(cluster: HyperPodConfig) -> str | None:
-    return next((group.hook for group in cluster.running_groups if group.node_type is NodeType.CONTROLLER), None)
 
 
 def _in_file(problem: Problem, fleet: Fleet, name: str) -> Problem:
@@ -90,11 +75,14 @@ def _in_file(problem: Problem, fleet: Fleet, name: str) -> Problem:
     first, *rest = problem.path
     if first == "users":
         user = list(cluster.people)[int(rest[0])]
-        if user not in cluster.users:
+        if user not in [own.name for own in cluster.users]:
             return _of_fleet(problem, list(cluster.people))
         return replace(problem, path=("clusters", name, *_named("users", list(cluster.people), rest)))
     if first == "slurm_accounts":
-        return replace(problem, path=("clusters", name, *_named("slurm_accounts", list(cluster.slurm_accounts), rest)))
+        return replace(
+            problem,
+            path=("clusters", name, *_named("slurm_accounts", [each.name for each in cluster.slurm_accounts], rest)),
+        )
     return problem if first == "directory" and cluster.directory is None else problem.under("clusters", name)
 
 

@@ -10,11 +10,11 @@ from llm_fleet.fleet_file.check_training import check_training_files
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.placed_cluster import placed_cluster
-from llm_fleet.fleet_file.scripts import ScriptsConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_legacy
 from llm_fleet.rules.hyperpod.instance_group import check_lifecycle_hooks
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.spec.node_setup import LifecycleScripts
 
 
 def check_script_files(fleet: Fleet) -> list[Problem]:
@@ -27,7 +27,7 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
             found += check_legacy(placed_cluster(fleet, cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():
-        found = [*check_node_setup_files(cluster, cluster.steps), *check_deployed(cluster)]
+        found = [*check_node_setup_files(cluster, cluster.scripts), *check_deployed(cluster)]
         found += check_training_files(fleet, cluster)
         problems += [problem.under("clusters", name) for problem in found]
     return list({problem.path: problem for problem in reversed(problems)}.values())
@@ -37,15 +37,11 @@ def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
     scripts = cluster.scripts
     if scripts.prefix is not None:
         return
-    folder = scripts.folder_path
+    folder = scripts.scripts_path
     if folder is not None and not folder.is_dir():
-        yield Problem(
-            code=Code.BUNDLE_ENTRY_MISSING,
-            message="there is no such folder",
-            path=("scripts", "folder"),
-            value=scripts.folder,
-            remedy="give the path of a folder, beginning where the fleet file lies",
-        )
+        remedy = "give the path of a folder, beginning where the fleet file lies"
+        problem = scripts.wrong("scripts", Code.BUNDLE_ENTRY_MISSING, "there is no such folder", remedy)
+        yield problem.under("scripts")
         return
     for group in cluster.running_groups:
         if check_lifecycle_hooks(group):
@@ -56,8 +52,8 @@ def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
                 yield replace(_no_script(script, scripts), path=_where(attribute, group.name, cluster))
 
 
-def _is_there(script: str, scripts: ScriptsConfig) -> bool:
-    folder = scripts.folder_path
+def _is_there(script: str, scripts: LifecycleScripts) -> bool:
+    folder = scripts.scripts_path
     return script in load("lifecycle")["entry_points"].values() if folder is None else (folder / script).is_file()
 
 
@@ -65,16 +61,17 @@ def _where(attribute: str, name: str, cluster: HyperPodConfig) -> tuple[PathPart
     """Where the user wrote what the script is called, or what it is missing in."""
     if cluster.by_name[name].script is not None:
         return ("groups", name, attribute)
-    return ("scripts", "folder" if cluster.scripts.entry_point is None else "entry_point")
+    return ("scripts", "scripts" if cluster.scripts.entry_point is None else "entry_point")
 
 
-def _no_script(script: str, scripts: ScriptsConfig) -> Problem:
+def _no_script(script: str, scripts: LifecycleScripts) -> Problem:
     shipped = ", ".join(load("lifecycle")["entry_points"].values())
+    folder = scripts.scripts
     return Problem(
         code=Code.BUNDLE_ENTRY_MISSING,
         message=f"the script {script!r} is not among those that are uploaded",
-        remedy=f"put it into {scripts.folder}"
-        if scripts.folder is not None
+        remedy=f"put it into {folder}"
+        if folder is not None
         else f"write one of those that llm-fleet ships, {shipped}, or say with `scripts` where yours lie",
         value=script,
     )

@@ -1,16 +1,13 @@
 """A HyperPod cluster."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from llm_fleet.fleet_file.accounting import FLEET_DATABASE, LOCAL_ACCOUNTING, AnyAccounting
 from llm_fleet.fleet_file.node_setup import NodeSetupModel
-from llm_fleet.fleet_file.scripts import ScriptsConfig
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
-from llm_fleet.spec.instance_group import InstanceGroup, Lifecycle
 from llm_fleet.spec.values import RoleArn
 
 
@@ -40,27 +37,13 @@ class HyperPodConfig(HyperPodClusterSpec, NodeSetupModel):
     # Pyright does not see that models are frozen, where an attribute may have a narrower type.
     kind: Literal["hyperpod"] = Field(examples=["hyperpod"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
-    accounting_database: AnyAccounting | None = Field(
+    accounting_database: AnyAccounting | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_words
     )
     """Where Slurm's accounting is kept: `slurm_database`, the fleet's, or another one. Default: `local`, the
     controller's own."""
-    lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
-    """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
-    scripts: ScriptsConfig = Field(default_factory=ScriptsConfig)
-    """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
-
-    def stand_in(self, directory: Path) -> None:
-        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
-        super().stand_in(directory)
-        self.scripts.stand_in(directory)
-
-    @property
-    def running_groups(self) -> tuple[InstanceGroup, ...]:
-        """Its groups, in the order of the file, with the scripts that their nodes run."""
-        return tuple(group.running(self.lifecycle, self.scripts.entry_point) for group in self.groups)
 
     @property
     def node_count(self) -> int:

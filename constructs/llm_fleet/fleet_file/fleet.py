@@ -8,12 +8,11 @@ from pydantic import Field, model_validator
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.clusters import AnyCluster
 from llm_fleet.fleet_file.network import NetworkConfig
-from llm_fleet.fleet_file.node_setup import FleetDirectory
 from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.fleet_file.storage import StorageConfig
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model import FleetModel, name_entries
-from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.people import ClusterUser, Directory
 from llm_fleet.spec.shape import Later
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Fleet(FleetModel):
     """File systems and buckets, which outlive the clusters. Default: none."""
     users: Mapping[str, ClusterUser] = {}
     """People of every cluster by login name, so that they are written once. Default: none; each cluster has its own."""
-    directory: FleetDirectory | None = None
+    directory: Directory | None = None
     """An LDAP directory that every cluster's nodes know further people from. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""

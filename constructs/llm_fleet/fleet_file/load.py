@@ -35,7 +35,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     built = build(document.data, document.problems)
     problems = list(built.problems)
     if built.fleet is not None:
-        _stand_in(built.fleet, directory)
+        built.fleet.stand_in(directory)
         judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
         found = [replace(problem, path=as_written(Fleet, _with_kind(problem.path, built.fleet))) for problem in judged]
         found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
@@ -47,15 +47,6 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)
     return built.fleet
-
-
-def _stand_in(fleet: Fleet, directory: Path | None) -> None:
-    """Tell each part where relative paths in the file begin; without `directory` they find nothing."""
-    for job in fleet.training_jobs.values():
-        job.stand_in(directory)
-    if directory is not None:
-        for part in (*fleet.clusters.values(), *fleet.services.values(), *fleet.jobs.values()):
-            part.stand_in(directory)
 
 
 def _check_files(fleet: Fleet, directory: Path | None) -> list[Problem]:

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field
 
 from llm_fleet.catalog.parallelcluster import gone
 from llm_fleet.fleet_file.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
 from llm_fleet.fleet_file.node_setup import NodeSetupModel
-from llm_fleet.fleet_file.steps import StepsModel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import WithPaths
+from llm_fleet.spec.node_setup import NodeScripts
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.slurm_database import Accounting
 
@@ -46,7 +47,7 @@ AnySlurmAccounting = Annotated[SlurmAccountingConfig, BeforeValidator(FleetSlurm
 _IMPORT = "`llm-fleet import` turns a whole ParallelCluster configuration into a fleet file"
 
 
-class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel):
+class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
     """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
     other_words: ClassVar[Mapping[str, str]] = {
@@ -70,29 +71,21 @@ class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel):
     # Pyright does not see that models are frozen, where an attribute may have a narrower type.
     kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
-    accounting: AnySlurmAccounting | None = Field(
+    accounting: AnySlurmAccounting | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
     )
     """Where Slurm's accounting is kept: `slurm_database`, the fleet's, another, or a slurmdbd. Default: none."""
-    steps: StepsModel = Field(default_factory=StepsModel, alias="scripts")
+    scripts: NodeScripts = NodeScripts()  # pyright: ignore[reportIncompatibleVariableOverride]
     """Which steps nodes take when they start. Default: those that llm-fleet ships."""
     deployed: str | None = None
     """A file with what is deployed, from where this file lies, by which each change is judged. Default: none.
 
     It is the stack's template, as `aws cloudformation get-template` gives it, or a ParallelCluster YAML."""
 
-    _directory: Path = PrivateAttr(default=Path())
-
-    def stand_in(self, directory: Path) -> None:
-        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
-        super().stand_in(directory)
-        self._directory = directory
-        self.steps.stand_in(directory)
-
     @property
     def deployed_path(self) -> Path | None:
         """Where `deployed` is, as seen from the process; `None` for none."""
-        return None if self.deployed is None else self._directory / self.deployed
+        return None if self.deployed is None else self.path_of(self.deployed)
 
 
 _TELLING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})

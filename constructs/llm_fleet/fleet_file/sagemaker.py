@@ -1,7 +1,6 @@
 """The SageMaker pieces of a fleet file: beside their descriptions, what they name of the rest of the fleet."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -146,11 +145,6 @@ class TrainingJobConfig(TrainingJobSpec):
     """Whether the fleet's `watch` looks after it. Default: yes, where there is one."""
     watch: JobWatch | None = None
     """How the fleet's watch looks after it otherwise than after the others. Default: no otherwise."""
-
-    def stand_in(self, directory: Path | None) -> None:
-        """Let relative paths begin at `directory`, that of the fleet file; for the loader."""
-        if self.source is not None:
-            self.source.stand_in(directory)
 
     def in_fleet(
         self,

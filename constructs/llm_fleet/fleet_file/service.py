@@ -30,9 +30,9 @@ class ServedModelConfig(Model):
     _numbers: ModelShape | None = PrivateAttr(default=None)
     _unread: tuple[Problem, ...] = PrivateAttr(default=())
 
-    def stand_in(self, directory: Path) -> None:
+    def stand_in(self, directory: Path | None) -> None:
         """Let `config` begin at `directory`, that of the fleet file, and read it; for the loader."""
-        if self.config is not None:
+        if self.config is not None and directory is not None:
             self._numbers, problems = read_shape(directory / self.config)
             self._unread = tuple(problems)
 
@@ -109,12 +109,6 @@ class ServiceConfig(ServiceSpec):
     """A task that compiles the model for Neuron into its bucket, in a stack of its own. Default: none."""
     tags: Mapping[str, str] = {}
     """Tags of the service, next to those of the fleet. Default: none."""
-
-    def stand_in(self, directory: Path) -> None:
-        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
-        self.model.stand_in(directory)
-        if self.export is not None:
-            self.export.source.stand_in(directory)
 
     def name_in(self, fleet_name: str) -> str:
         """Return what ECS knows it by, and how its stack is called: two fleets of an account may both have a `chat`."""

@@ -9,40 +9,29 @@ from constructs import Construct
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.catalog.data_file import load
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.iam.statements import BucketAccess
 from llm_fleet.lifecycle.cluster_metrics import report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
+from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeManifest
+from llm_fleet.references import bucket_of
 from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.hyperpod_cluster import Mount
-from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.slurm_database import AccountingDatabase
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
     """Return what the nodes of `plan` are told; they leave their reports in `bucket`."""
-    lifecycle = plan.lifecycle or LifecycleScripts()
     return NodeManifest(
         fleet_name=plan.fleet_name,
         cluster_name=plan.cluster_name,
         region=plan.shape.region or cdk.Aws.REGION,
-        groups=[_group(group) for group in plan.shape.groups],
-        mounts=[_mount(mount, plan) for mount in plan.shape.mounts],
-        s3_mounts=plan.setup.s3_mounts,
-        accounting=_accounting(scope, plan.shape.accounting_database),
-        users=plan.setup.users,
-        slurm_accounts=plan.setup.slurm_accounts,
-        directory=plan.setup.directory,
-        neuron=plan.setup.neuron,
-        training=plan.setup.training,
-        downloads=plan.setup.downloads,
-        reports=report_place(lifecycle.reports, bucket, reports_prefix(scope, plan)),
-        metrics=plan.setup.metrics,
-        skip_steps=lifecycle.skip_steps,
-        own_steps=lifecycle.own_steps,
+        groups=plan.shape.node_groups,
+        mounts=plan.shape.node_mounts,
+        accounting=_accounting(scope, plan.spec.accounting_database),
+        spec=plan.spec,
+        scripts=plan.spec.scripts,
+        report_place=report_place(plan.spec.reports, bucket, reports_prefix(scope, plan)),
     )
 
 
@@ -60,30 +49,6 @@ def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
     # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, plan.cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
-
-
-def _group(group: InstanceGroup) -> NodeGroup:
-    return NodeGroup(
-        name=group.name,
-        role=group.node_type,
-        # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
-        instance_types=group.types,
-        partition=group.partition,
-        hook=group.hook,
-        script=group.script,
-    )
-
-
-def _mount(mount: Mount, plan: ClusterPlan) -> NodeMount:
-    mounting = [group.name for group in plan.shape.groups if group.mounts(mount.kind)]
-    return NodeMount(
-        kind=mount.kind,
-        dns_name=mount.dns_name,
-        mount_path=mount.mount_path,
-        mount_name=mount.mount_name,
-        efa=mount.efa,
-        groups=None if len(mounting) == len(plan.shape.groups) else mounting,
-    )
 
 
 def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAccounting:
@@ -110,29 +75,24 @@ class PlacedScripts:
 
 def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
     """Upload the bundle of `plan`, or point at the user's own; `None` when no group runs a script."""
-    lifecycle = plan.lifecycle
-    if lifecycle is None or not any(group.hook for group in plan.shape.groups):
+    scripts = plan.spec.scripts
+    if not any(group.hook for group in plan.shape.groups):
         return None
-    if lifecycle.bucket is not None and lifecycle.prefix is not None:
-        uri = lifecycle.bucket.s3_url_for_object(lifecycle.prefix.strip("/"))
-        access = BucketAccess.of(lifecycle.bucket, prefix=lifecycle.prefix.strip("/"))
-        return PlacedScripts(source_s3_uri=uri, access=access)
-    bucket = lifecycle.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
-    bundle = LifecycleBundle(
-        scope,
-        "LifecycleBundle",
-        bucket=bucket,
-        manifest=manifest_of(scope, plan, bucket),
-        scripts=lifecycle.scripts,
-        own_scripts=lifecycle.own_scripts,
-    )
+    bucket = bucket_of(scope, scripts.bucket)
+    if bucket is not None and scripts.prefix is not None:
+        prefix = scripts.prefix.strip("/")
+        return PlacedScripts(
+            source_s3_uri=bucket.s3_url_for_object(prefix), access=BucketAccess.of(bucket, prefix=prefix)
+        )
+    bucket = bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
+    bundle = LifecycleBundle(scope, "LifecycleBundle", bucket=bucket, manifest=manifest_of(scope, plan, bucket))
     # All bundles of this cluster, not just the newest: a node that is replaced during an update starts with the old.
     access = BucketAccess.of(bucket, prefix=bundle.root)
     return PlacedScripts(
         source_s3_uri=bundle.source_s3_uri,
         access=access,
         reports=None
-        if lifecycle.reports == NodeReports.NONE
+        if plan.spec.reports is NodeReports.NONE
         else BucketAccess.of(bucket, prefix=reports_prefix(scope, plan)),
     )
 

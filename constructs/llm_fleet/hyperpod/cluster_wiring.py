@@ -1,6 +1,7 @@
 """The role of a cluster's nodes, who of them may talk to whom, and what must exist before a cluster."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, cast
 
@@ -18,14 +19,14 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.node_role import NodeFeatures, NodeRole
 from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
-from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.node_setup import mirror_of, mounted_buckets
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.network.network import ExistingNetwork
 from llm_fleet.network.security_group import let_through
 from llm_fleet.references import guard_of
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.references import KEY, SECURITY_GROUP, Secret
+from llm_fleet.spec.references import KEY, SECURITY_GROUP, Key, Secret
 from llm_fleet.storage.file_systems import beside_primary
 
 
@@ -37,8 +38,8 @@ def add_node_role(
     write_buckets: Sequence[s3.IBucket],
 ) -> NodeRole:
     """Make the role of the nodes of `plan`."""
-    database = plan.shape.accounting_database
-    asked = plan.setup.directory
+    spec = plan.spec
+    database, asked, training = spec.accounting_database, spec.directory, spec.training
     node_role = NodeRole(
         scope,
         "NodeRole",
@@ -49,37 +50,31 @@ def add_node_role(
             existing_subnets=isinstance(plan.network, ExistingNetwork)
             or any(group.subnets for group in plan.shape.groups),
             efa_file_system=plan.lustre is not None and plan.lustre.efa_enabled,
-            read_buckets=(*map(BucketAccess.of, read_buckets), *_mounted(plan, read_only=True)),
-            write_buckets=(*map(BucketAccess.of, write_buckets), *_mounted(plan, read_only=False)),
-            mirror=_mirror(plan.setup.downloads),
+            read_buckets=(*map(BucketAccess.of, read_buckets), *mounted_buckets(scope, spec, read_only=True)),
+            write_buckets=(*map(BucketAccess.of, write_buckets), *mounted_buckets(scope, spec, read_only=False)),
+            mirror=mirror_of(scope, spec),
             reports=scripts.reports if scripts else None,
-            report_events=plan.lifecycle is not None and plan.lifecycle.reports == NodeReports.ALL,
+            report_events=spec.reports is NodeReports.ALL,
             accounting_secret=_secret(database.secret if database else None),
-            directory_secret=_secret(asked.bind_secret if asked else None),
-            hub_token_secret=_secret(plan.setup.training.hub_token_secret if plan.setup.training else None),
+            directory_secret=_secret(asked.bind_secret, asked.bind_secret_key) if asked else None,
+            hub_token_secret=_secret(training.hub_token_secret if training else None),
             image_repositories=image_repositories(
-                plan.setup.training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
+                training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
             ),
             rollback_alarms=_alarms(plan),
-            **metrics_rights(plan.setup.metrics, cluster_name=plan.cluster_name),
+            **metrics_rights(spec.metrics, cluster_name=plan.cluster_name),
         ),
     )
     _allow_volume_keys(node_role, plan)
     return node_role
 
 
-def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
-    """Return the parts of buckets that nodes see as folders."""
-    mounts = [mount for mount in plan.setup.s3_mounts if mount.read_only is read_only]
-    return [BucketAccess.of(mount.bucket, prefix=mount.key_prefix) for mount in mounts]
-
-
-def _secret(secret: Secret | None) -> SecretAccess | None:
-    return None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret))
-
-
-def _mirror(downloads: Downloads) -> BucketAccess | None:
-    return BucketAccess.of(downloads.bucket, prefix=downloads.key_prefix) if downloads.bucket is not None else None
+def _secret(secret: Secret | None, key: Key | None = None) -> SecretAccess | None:
+    """Return the access to `secret`; `key` encrypts one that is named by its ARN."""
+    if secret is None:
+        return None
+    access = SecretAccess.of(cast("secretsmanager.ISecret | str", secret))
+    return access if key is None else replace(access, key_arn=KEY.name_of(key))
 
 
 def _alarms(plan: ClusterPlan) -> tuple[str, ...]:
@@ -137,7 +132,7 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
-    database = plan.shape.accounting_database
+    database = plan.spec.accounting_database
     guard = guard_of(scope, "AccountingGuard", database.connections) if database is not None else None
     if database is not None and guard is not None:
         rules += let_in(scope, groups, guard, port=database.effective_port)
@@ -167,8 +162,8 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
     yield from beside_primary(role)
-    if plan.shape.accounting_database is not None:
-        yield from plan.shape.accounting_database.servers
+    if plan.spec.accounting_database is not None:
+        yield from plan.spec.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
             yield from beside_primary(file_system)

@@ -15,13 +15,11 @@ from llm_fleet.hyperpod.cluster import Cluster, ImportedCluster, cluster_arn_pro
 from llm_fleet.hyperpod.cluster_bundle import add_bundle, efa_clients
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_wiring import add_node_role, open_ports, security_groups_of, wait_for
-from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_metrics import MetricsLog
-from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
-from llm_fleet.lifecycle.python_function import claim_ids
+from llm_fleet.lifecycle.node_setup import count_efa_clients
+from llm_fleet.lifecycle.people import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -29,10 +27,6 @@ from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
-from llm_fleet.spec.monitoring import ClusterMetrics
-from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
-from llm_fleet.spec.slurm_database import AccountingDatabase
-from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
@@ -57,16 +51,6 @@ class HyperPodCluster(Cluster):
         lustre_mount_path: str = "/fsx",
         open_zfs: MountableOpenZfs | None = None,
         open_zfs_mount_path: str = "/home",
-        lifecycle: LifecycleScripts | None = LifecycleScripts(),  # noqa: B008 - immutable
-        accounting_database: AccountingDatabase | None = None,
-        users: Sequence[ClusterUser] = (),
-        slurm_accounts: Sequence[SlurmAccount] = (),
-        directory: Directory | None = None,
-        s3_mounts: Sequence[S3Mount] = (),
-        neuron: NeuronHost | None = None,
-        training: TrainingRuntime | None = None,
-        downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
-        metrics: ClusterMetrics | None = None,
         role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
@@ -74,36 +58,15 @@ class HyperPodCluster(Cluster):
     ) -> None:
         """Make the cluster; raise `FleetError` with all that is wrong with it.
 
-        `spec`: its instance groups, in the order of the template, and how they come up. A name that is made of the
-        construct's path stays the same from one deployment to the next; moving the cluster to another VPC or subnet
-        replaces it, and needs another name.
+        `spec`: its instance groups, in the order of the template, how they come up, and what their nodes are set up
+        with. A name that is made of the construct's path stays the same from one deployment to the next; moving the
+        cluster to another VPC or subnet replaces it, and needs another name.
 
         `network`: where its nodes live. `None` is a VPC that SageMaker manages: no file system, no EFA rules of ours.
 
         `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
 
         `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` unless told otherwise. Default: none.
-
-        `lifecycle`: the scripts that nodes run when they start. Default: those that llm-fleet ships, by
-        `OnInitComplete`, uploaded before the cluster is made. `None` leaves everything to the AMI.
-
-        `accounting_database`: default, a database on the controller.
-
-        `users`: people with the same ids on every node, and their Slurm accounts. Default: the image's own user.
-
-        `slurm_accounts`: the tree of Slurm's accounts with its limits, which then hold for everybody. Default: none.
-
-        `directory`: an LDAP directory or Active Directory that nodes know further people from. Default: none.
-
-        `s3_mounts`: buckets that nodes see as folders. Default: none.
-
-        `neuron`: the Neuron SDK's release that hosts carry. Default: whichever the image has. `training`: what jobs
-        find on the nodes: environments, variables, a compile cache. Default: nothing.
-
-        `downloads`: what nodes may fetch when they start. Default: nothing but the scripts.
-
-        `metrics`: what nodes measure of themselves each minute, and where it goes. Default: nothing is measured. A
-        `role` of your own must be allowed to write there.
 
         `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
 
@@ -121,20 +84,8 @@ class HyperPodCluster(Cluster):
             lustre_mount_path=lustre_mount_path,
             open_zfs=open_zfs,
             open_zfs_mount_path=open_zfs_mount_path,
-            lifecycle=lifecycle,
-            accounting_database=accounting_database,
-            setup=NodeSetup(
-                users=users,
-                slurm_accounts=slurm_accounts,
-                directory=directory,
-                s3_mounts=s3_mounts,
-                neuron=neuron,
-                training=training,
-                downloads=downloads,
-                metrics=metrics,
-            ),
         )
-        claim_ids(self, users, (lustre, open_zfs))
+        claim_ids(self, spec.users, (lustre, open_zfs))
         if lustre is not None and lustre.efa_enabled:
             count_efa_clients(self, lustre, efa_clients(plan))
         self.cluster_name: str = plan.cluster_name
@@ -142,7 +93,7 @@ class HyperPodCluster(Cluster):
         self.groups: tuple[InstanceGroup, ...] = tuple(plan.shape.groups)
         """Its groups with every default filled in."""
         self._security_groups = security_groups_of(self, plan)
-        self._users = known_users(plan.setup)
+        self._users = spec.known_users
         bundle = add_bundle(self, plan)
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
         self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role
@@ -152,7 +103,7 @@ class HyperPodCluster(Cluster):
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)
         wait_for(self.resource, plan, node_role or self.role, rules)
-        metrics_log = MetricsLog.of(self, metrics, cluster_name=plan.cluster_name)
+        metrics_log = MetricsLog.of(self, spec.metrics, cluster_name=plan.cluster_name)
         if metrics_log is not None:
             self.resource.node.add_dependency(metrics_log)
         self.cluster_arn = self.resource.attr_cluster_arn

@@ -15,7 +15,8 @@ from constructs import Construct
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
+from llm_fleet.spec.cluster import NodeMount
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.references import KEY
 from llm_fleet.spec.spec import in_request
@@ -59,7 +60,7 @@ def _slurm(scope: Construct, plan: ClusterPlan) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     if plan.shape.spec.slurm_config_strategy is not None:
         rendered["slurmConfigStrategy"] = plan.shape.spec.slurm_config_strategy.value
-    database = plan.shape.accounting_database
+    database = plan.spec.accounting_database
     if database is not None:
         rendered["accountingDatabase"] = {**in_request(database), "name": schema_of(scope, database)}
     return rendered
@@ -108,7 +109,7 @@ def _storage(group: InstanceGroup, cluster: PlacedCluster) -> Iterator[dict[str,
         yield from (_mount(mount) for mount in cluster.mounts if group.mounts(mount.kind))
 
 
-def _mount(mount: Mount) -> dict[str, Any]:
+def _mount(mount: NodeMount) -> dict[str, Any]:
     config = {"dnsName": mount.dns_name, "mountPath": mount.mount_path}
     if mount.kind == "open_zfs":
         return {"fsxOpenZfsConfig": config}

@@ -28,12 +28,11 @@ from llm_fleet.lifecycle.script_folder import (
     write_zip,
 )
 from llm_fleet.logs import log_access
-from llm_fleet.named_files.named_file import own_scripts as read_own_scripts
+from llm_fleet.named_files.named_file import check_own_folder
 from llm_fleet.references import hold
 from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
-from llm_fleet.rules.own_steps import check_own_scripts
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import NodePlatform, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -202,23 +201,22 @@ class LifecycleBundle(Construct):
         *,
         bucket: s3.IBucket,
         manifest: NodeManifest,
-        scripts: Path | None = None,
-        own_scripts: Path | None = None,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
         """Publish `manifest` with the scripts to `bucket`.
 
-        `bucket`: on HyperPod its name must begin with `sagemaker-`; see `LifecycleBucket`. `scripts`: default,
-        llm-fleet's own folder. `own_scripts`: a folder with the scripts of the manifest's `own_steps`, laid beside
-        those of `scripts`; default, none. `log_encryption_key`: default, CloudWatch's own encryption of the
-        publisher's log.
-        Raises `FleetError` with everything that is wrong with scripts and bucket, and `NotADirectoryError` when
-        `scripts` or `own_scripts` is no folder.
+        `bucket`: on HyperPod its name must begin with `sagemaker-`; see `LifecycleBucket`.
+        `log_encryption_key`: default, CloudWatch's own encryption of the publisher's log.
+
+        Raises `FleetError` with everything that is wrong with scripts and bucket, and `NotADirectoryError` when a
+        folder of the manifest's scripts is none.
         """
         super().__init__(scope, id)
-        files = bundle_files(scripts or default_folder(), own_scripts)
+        scripts = manifest.scripts
+        own = scripts.own
+        files = bundle_files(scripts.scripts_path or default_folder(), own.folder_path if own is not None else None)
         problems = [problem.under("scripts") for problem in script_rules(files, entry_points=_entry_points(manifest))]
-        problems += [problem.under("own_steps") for problem in _own_script_problems(manifest, own_scripts)]
+        problems += [problem.under("scripts") for problem in check_own_folder(scripts, start="the process runs")]
         problems += [problem.under("bucket") for problem in bucket_name(bucket.bucket_name, platform=manifest.platform)]
         scripts_sha256 = sha256(checksums(files))
         rendered = render(manifest, content_hash="", scripts_sha256=scripts_sha256)
@@ -334,12 +332,6 @@ def _entry_points(manifest: NodeManifest) -> set[str]:
     facts = load("lifecycle")
     names = {**facts["entry_points"], **facts["parallelcluster_entry_points"]}
     return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
-
-
-def _own_script_problems(manifest: NodeManifest, folder: Path | None) -> list[Problem]:
-    """Return what is wrong with the scripts of the manifest's own steps."""
-    scripts = read_own_scripts(folder, {step.script for step in manifest.own_steps}) if folder else None
-    return check_own_scripts(manifest.own_steps, scripts)
 
 
 def _name(given: str | None, construct: Construct) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.fsx import lustre_efa, lustre_efa_interfaces
 from llm_fleet.catalog.hyperpod import Instance, facts_of
 from llm_fleet.catalog.neuron import (
@@ -17,18 +16,19 @@ from llm_fleet.catalog.neuron import (
     neuron_release,
 )
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace, render_metrics
-from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
+from llm_fleet.lifecycle.node_setup import check_downloads
 from llm_fleet.lifecycle.people import render_people
-from llm_fleet.lifecycle.training_runtime import files_of, render_training
-from llm_fleet.rules.manifest import manifest as manifest_rules
+from llm_fleet.lifecycle.training_runtime import render_training
+from llm_fleet.named_files.named_file import files_of, locked_files
+from llm_fleet.rules.manifest import check_manifest
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.rules.terms import NodePlatform
 from llm_fleet.rules.training.environment import check_training
-from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
-from llm_fleet.spec.monitoring import ClusterMetrics
-from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
-from llm_fleet.spec.training_runtime import TrainingRuntime
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, S3Mount
+from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.spec import in_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +83,7 @@ def render_efa_systems() -> list[dict[str, str | None]]:
 
 def render_s3_mount(mount: S3Mount) -> dict[str, Any]:
     """The prefix ends with a slash, as Mountpoint wants it: `a` alone would show `ab` too."""
-    return {
-        "bucket": mount.bucket.bucket_name,
-        "prefix": f"{mount.key_prefix}/" if mount.key_prefix else None,
-        "mount_path": mount.mount_path,
-        "read_only": mount.read_only,
-        "groups": None if mount.groups is None else list(mount.groups),
-    }
+    return {"prefix": None, "groups": None, **in_request(mount)}
 
 
 def render_accounting(accounting: NodeAccounting | None) -> dict[str, Any] | None:
@@ -151,15 +145,15 @@ def render_reports(place: ReportPlace | None) -> dict[str, Any] | None:
     return {"s3_uri": place.s3_uri, "metric_namespace": place.metric_namespace, "event_bus": place.event_bus}
 
 
-def render_own_step(step: OwnStep) -> dict[str, Any]:
-    """The script by its path in the bundle."""
+def render_downloads(downloads: Downloads | None) -> dict[str, Any]:
+    """Raises `OSError` or `ValueError` when the lock file cannot be read."""
+    if downloads is None:
+        return {"source": "none", "mirror_s3_uri": None, "files": []}
+    place = f"s3://{downloads.mirror_name}/{(downloads.mirror_prefix or '').strip('/')}".rstrip("/")
     return {
-        "name": step.name,
-        "script": f"{load('lifecycle')['own_steps_folder']}/{step.script}",
-        "roles": [role.value for role in step.roles],
-        "needs": list(step.needs),
-        "timeout_seconds": step.timeout_seconds,
-        "retries": step.retries,
+        "source": downloads.source,
+        "mirror_s3_uri": None if downloads.mirror is None else place,
+        "files": locked_files(downloads.lock_path),
     }
 
 
@@ -169,44 +163,6 @@ def _package(package: NeuronPackage) -> dict[str, str]:
 
 SCHEMA_VERSION = 1
 """Raised when a node of the older version could misread a newer manifest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroup:
-    """One instance group, as its nodes need to know it."""
-
-    name: str
-    """`InstanceGroupName`."""
-    role: NodeType
-    """What its nodes do in Slurm."""
-    instance_types: Sequence[str]
-    """The `ml.` names that it may be made of, by priority; on ParallelCluster EC2's own, without `ml.`."""
-    partition: str | None = None
-    """Slurm partition; `None` on controller and login groups."""
-    efa: bool = True
-    """Whether the platform attaches the EFA interfaces that its types have."""
-    hook: LifecycleHook | ParallelClusterHook | None = LifecycleHook.ON_INIT_COMPLETE
-    """When its nodes run the bundle; `None` when the AMI does all and they never do."""
-    script: str | None = None
-    """File name of the script that the platform is told to run. Default: the hook's own, e.g. `on_init_complete.sh`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMount:
-    """A file system that nodes mount. Names may be tokens: they are resolved when the bundle is deployed."""
-
-    kind: Literal["lustre", "open_zfs"]
-    """Which of the two file systems it is."""
-    dns_name: str
-    """Name to mount it by."""
-    mount_path: str
-    """Absolute path on the node."""
-    mount_name: str | None = None
-    """Lustre's generated name; `None` for OpenZFS."""
-    efa: bool | None = None
-    """Whether EFA must be used where the node has it; `None` when nobody knows (an imported file system)."""
-    groups: Sequence[str] | None = None
-    """Names of the groups that mount it. Default: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,69 +181,34 @@ class NodeManifest:
     """`ClusterName`. `None` (a generated name) makes nodes skip the check that they are in the right cluster."""
     mounts: Sequence[NodeMount] = ()
     """File systems, each on a path of its own."""
-    s3_mounts: Sequence[S3Mount] = ()
-    """Buckets shown as folders, each on a path of its own."""
-    accounting: NodeAccounting | None = field(default_factory=NodeAccounting.local)
-    """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
-    users: Sequence[ClusterUser] = ()
-    """Users of the nodes. Default: only those of the image."""
-    slurm_accounts: Sequence[SlurmAccount] = ()
-    """Slurm's accounts and their limits. Default: those that users name, without any limit."""
-    directory: Directory | None = None
-    """Directory that knows further people. Default: none."""
-    neuron: NeuronHost | None = None
-    """Release of the Neuron SDK that hosts carry. Default: whichever the image has."""
-    training: TrainingRuntime | None = None
-    """What jobs find on the nodes. Default: nothing."""
     shared_folders: Sequence[SharedFolder] = ()
     """Further file systems that all nodes share, mounted by their platform. Default: none."""
-    downloads: Downloads = field(default_factory=Downloads.none)
-    """What nodes may fetch. Default: nothing."""
-    reports: ReportPlace | None = None
+    accounting: NodeAccounting | None = field(default_factory=NodeAccounting.local)
+    """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
+    spec: ClusterSpec = field(default_factory=ClusterSpec)
+    """What nodes are set up with. Metrics are of its name; ParallelCluster's own, with a hash, is `cluster_name`."""
+    scripts: NodeScripts = field(default_factory=NodeScripts)
+    """Which steps they skip, and which of the user's own they take."""
+    report_place: ReportPlace | None = None
     """Where nodes leave reports. Default: only on the node, and in its log group."""
-    metrics: ClusterMetrics | None = None
-    """Where what nodes measure of themselves goes. Default: nothing is measured."""
-    metrics_cluster: str | None = None
-    """Which cluster the metrics are of. Default: `cluster_name`; on ParallelCluster the name without its hash."""
-    skip_steps: Sequence[str] = ()
-    """Names of steps that no node takes."""
-    own_steps: Sequence[OwnStep] = ()
-    """Steps of one's own; a `LifecycleBundle` needs their folder as `own_scripts`."""
 
     def __post_init__(self) -> None:
-        problems = manifest_rules(self)
-        problems += [problem.under("downloads") for problem in self.downloads.problems()]
-        if self.training is not None:
-            found = check_training(self.training, self.training_place)
+        problems = check_manifest(
+            self.spec, self.scripts, groups=self.groups, mounts=self.mounts, platform=self.platform
+        )
+        problems += check_downloads(self.spec.downloads)
+        if self.spec.training is not None:
+            found = check_training(self.spec.training, self.training_place)
             problems += [problem.under("training") for problem in found]
         raise_problems(problems, subject=f"node manifest of {self.fleet_name}")
 
     @property
     def training_place(self) -> TrainingPlace:
         """What training asks of the cluster, but whether nodes reach the internet, and their system."""
-        folders = [folder.path for folder in self.shared_folders]
-        mounts = {
-            group.name: [each.mount_path for each in self.mounts if each.groups is None or group.name in each.groups]
-            for group in self.groups
-        }
-        return TrainingPlace(
-            groups=[
-                TrainingGroup(
-                    name=group.name,
-                    role=group.role,
-                    instance_types=group.instance_types,
-                    mounts=frozenset([*mounts[group.name], *folders]),
-                )
-                for group in self.groups
-            ],
-            shared=[
-                *(SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in self.mounts),
-                *self.shared_folders,
-            ],
-            region=self.region,
-            neuron_release=self.neuron.release if self.neuron is not None else None,
-            source=self.downloads.source,
-            files=files_of(self.downloads.lock),
+        mounted = [SharedFolder(kind=each.kind, path=each.mount_path, groups=each.groups) for each in self.mounts]
+        files = files_of(self.spec.downloads)
+        return TrainingPlace.of(
+            self.spec, self.groups, [*mounted, *self.shared_folders], files=files, region=self.region
         )
 
 
@@ -296,6 +217,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
 
     `content_hash` names the bundle, `scripts_sha256` is the digest of the scripts' checksum list; both in hex.
     """
+    spec, scripts = manifest.spec, manifest.scripts
     return {
         "schema_version": SCHEMA_VERSION,
         "package_version": package_version(),
@@ -307,18 +229,19 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "region": manifest.region,
         "groups": [_render_group(group, manifest.platform) for group in manifest.groups],
         "mounts": [_render_mount(mount) for mount in manifest.mounts],
-        "s3_mounts": [render_s3_mount(mount) for mount in manifest.s3_mounts],
+        "s3_mounts": [render_s3_mount(mount) for mount in spec.s3_mounts],
         "accounting": render_accounting(manifest.accounting),
-        "users": [render_user(user) for user in manifest.users],
-        **render_people(manifest.slurm_accounts, manifest.directory),
-        "neuron": render_neuron(manifest.neuron),
-        "training": render_training(manifest.training, manifest.training_place),
-        "downloads": manifest.downloads.rendered(),
-        "reports": render_reports(manifest.reports),
-        **render_metrics(manifest.metrics, cluster_name=manifest.metrics_cluster or manifest.cluster_name),
+        "users": [render_user(user) for user in spec.users],
+        **render_people(spec.slurm_accounts, spec.directory),
+        "neuron": render_neuron(spec.neuron),
+        "training": render_training(spec.training, manifest.training_place),
+        "downloads": render_downloads(spec.downloads),
+        "reports": render_reports(manifest.report_place),
+        **render_metrics(spec.metrics, cluster_name=spec.cluster_name or manifest.cluster_name),
+        # A field with an `InRequest` is read here; a list that is empty is there all the same.
         "steps": {
-            "skip": list(manifest.skip_steps),
-            "own": [render_own_step(step) for step in manifest.own_steps],
+            "skip": list(scripts.skip_steps),
+            "own": [{"needs": [], **in_request(step)} for step in scripts.own_steps],
         },
     }
 

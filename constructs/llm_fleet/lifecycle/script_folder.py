@@ -10,32 +10,19 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.rules.bundle import ScriptFile
 from llm_fleet.rules.tokens import is_unresolved
 
 _FOLDER = "lifecycle_scripts"
 _PACKAGE = Path(__file__).parents[1]
 _CACHES = ("__pycache__",)
 _CACHE_SUFFIXES = (".pyc",)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptFile:
-    """One file of the bundle."""
-
-    path: str
-    """Path below the folder, with `/`."""
-    data: bytes
-    """What is in it; empty for a link."""
-    executable: bool
-    """Whether its run bit is set."""
-    link: bool = False
-    """Whether it is a symbolic link, to a file or a folder."""
 
 
 def default_folder() -> Path:

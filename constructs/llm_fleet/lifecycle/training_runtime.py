@@ -3,10 +3,8 @@
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.training.environment import plan_fabrics
 from llm_fleet.rules.training.environment_place import TrainingPlace, folder_of, neuron_families
 from llm_fleet.rules.training.image import ecr_repository, enroot_image, image_of
@@ -18,13 +16,6 @@ from llm_fleet.spec.training_runtime import (
     ServerEnvironment,
     TrainingRuntime,
 )
-
-
-def files_of(lock: Path | None) -> list[dict[str, Any]] | None:
-    """Return the files of `lock`; none without one, and `None` of one with a mistake, which is told elsewhere."""
-    if lock is None:
-        return []
-    return None if lock_problems(lock) else locked_files(lock)
 
 
 def image_repositories(runtime: TrainingRuntime | None, *, region: str | None, partition: str) -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 import json
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
+from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.people import CERTIFICATE, SSSD_PACKAGES
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
+from llm_fleet.spec.node_setup import Downloads, NodeScripts
 from llm_fleet.spec.people import Directory
 
 
@@ -31,8 +34,10 @@ def certificate_text(directory: Directory) -> str | None:
     """Return the authority of `directory` in PEM; `None` where the image has it, empty for an unreadable file."""
     if directory.certificate_on_nodes is not None:
         return None
+    if not directory.is_placed:
+        return CERTIFICATE  # It is not known where the fleet file lies, so nothing can be said of it.
     try:
-        return read_regular_file(Path(directory.certificate), encoding="ascii")
+        return read_regular_file(directory.path_of(directory.certificate), encoding="ascii")
     except (OSError, ValueError):
         return ""
 
@@ -113,18 +118,43 @@ def locked_files(path: Path) -> list[dict[str, Any]]:
     return list(_read_lock_file(path)["files"])
 
 
+def files_of(downloads: Downloads | None) -> list[dict[str, Any]] | None:
+    """Return the files of the lock of `downloads`; none without one, and `None` of one with a mistake."""
+    if downloads is None:
+        return []
+    return None if lock_problems(downloads.lock_path) else locked_files(downloads.lock_path)
+
+
+def pinned_names(downloads: Downloads | None) -> Sequence[str] | None:
+    """Return the names of the packages that nodes may fetch; `None` where they fetch nothing."""
+    files = files_of(downloads)
+    if downloads is None:
+        return None
+    # A lock that cannot be read is told where it is named.
+    return SSSD_PACKAGES if files is None else [str(file["name"]) for file in files]
+
+
 def _read_lock_file(path: Path) -> Any:
     return json.loads(read_regular_file(path, most=_SIZE_LIMIT))
 
 
-def own_scripts(folder: Path, named: Collection[str]) -> dict[str, bytes]:
+def check_own_folder(scripts: NodeScripts, *, start: str) -> list[Problem]:
+    """Return what is wrong with the scripts of own steps; `start`: where relative paths begin, in words."""
+    own = scripts.own
+    if own is None:
+        return []
+    if not own.folder_path.is_dir():
+        remedy = f"give the path of a folder, beginning where {start}"
+        return [own.wrong("folder", Code.STEP_SCRIPT, "there is no such folder", remedy).under("own")]
+    return check_own_scripts(scripts, _own_scripts(own.folder_path, {step.script for step in own.steps}))
+
+
+def _own_scripts(folder: Path, named: Collection[str]) -> dict[str, bytes]:
     """Return the files below `folder` by their paths in it, with the contents of those that are `named`.
 
     Of the others only the names are of interest, to offer them for a misspelt one. Hidden files are none of the
-    bundle. Raises `NotADirectoryError` when there is no such folder.
+    bundle.
     """
-    if not folder.is_dir():
-        raise NotADirectoryError(f"no folder of own scripts at {folder}")
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

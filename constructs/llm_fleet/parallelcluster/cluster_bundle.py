@@ -12,17 +12,12 @@ from llm_fleet.lifecycle.cluster_metrics import report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, further_shared_folders
-from llm_fleet.parallelcluster.node_scripts import (
-    HEAD_NODE,
-    Hooks,
-    NodeHooks,
-    NodeScript,
-    NodeScripts,
-    node_groups,
-    pool_group,
-)
+from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
+from llm_fleet.references import bucket_of
+from llm_fleet.rules.parallelcluster.nodes import HEAD_NODE, node_groups, pool_group
 from llm_fleet.rules.terms import NodePlatform, NodeReports, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.node_setup import NodeScripts
 
 
 def manifest_of(
@@ -39,21 +34,12 @@ def manifest_of(
         region=plan.shape.region,
         groups=node_groups(plan.shape),
         mounts=plan.mounts.node_mounts(),
-        s3_mounts=plan.setup.s3_mounts,
+        shared_folders=further_shared_folders(plan.shape, plan.mounts),
         # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
-        users=plan.setup.users,
-        slurm_accounts=plan.setup.slurm_accounts,
-        directory=plan.setup.directory,
-        neuron=plan.setup.neuron,
-        training=plan.setup.training,
-        shared_folders=further_shared_folders(plan.shape, plan.mounts),
-        downloads=plan.setup.downloads,
-        reports=report_place(scripts.reports, bucket, reports_prefix(scope, plan, cluster_name)),
-        metrics=plan.setup.metrics,
-        metrics_cluster=plan.shape.cluster_name,
-        skip_steps=scripts.skip_steps,
-        own_steps=scripts.own_steps,
+        spec=plan.shape,
+        scripts=scripts,
+        report_place=report_place(plan.shape.reports, bucket, reports_prefix(scope, plan, cluster_name)),
     )
 
 
@@ -79,26 +65,22 @@ class PlacedScripts:
 
 def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
     """Return the bucket of the scripts of `plan`, made at `scope` unless told; `None` when no node runs any."""
-    if plan.scripts is None:
+    if plan.shape.scripts is None:
         return None
-    return plan.scripts.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
+    told = bucket_of(scope, plan.shape.scripts.bucket)
+    return told or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
 
 
 def add_bundle(
     scope: Construct, plan: ClusterPlan, bucket: s3.IBucket | None, *, cluster_name: str
 ) -> PlacedScripts | None:
     """Upload the bundle of `plan` to `bucket`; `None` when no node runs a script."""
-    if plan.scripts is None or bucket is None:
+    scripts = plan.shape.scripts
+    if scripts is None or bucket is None:
         return None
-    bundle = LifecycleBundle(
-        scope,
-        "LifecycleBundle",
-        bucket=bucket,
-        manifest=manifest_of(scope, plan, plan.scripts, bucket, cluster_name=cluster_name),
-        scripts=plan.scripts.scripts,
-        own_scripts=plan.scripts.own_scripts,
-    )
-    silent = plan.scripts.reports == NodeReports.NONE
+    manifest = manifest_of(scope, plan, scripts, bucket, cluster_name=cluster_name)
+    bundle = LifecycleBundle(scope, "LifecycleBundle", bucket=bucket, manifest=manifest)
+    silent = plan.shape.reports is NodeReports.NONE
     return PlacedScripts(
         bundle=bundle,
         hooks=_hooks(plan, bundle),

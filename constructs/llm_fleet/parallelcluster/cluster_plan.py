@@ -9,16 +9,9 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.lifecycle.node_setup import (
-    NodeSetup,
-    check_downloads,
-    check_node_metrics,
-    check_own_step_files,
-    check_people_of,
-    given_for_nodes,
-)
+from llm_fleet.lifecycle.node_setup import check_nodes
 from llm_fleet.lifecycle.people import counted_resources, sssd_options
-from llm_fleet.lifecycle.training_runtime import files_of
+from llm_fleet.named_files.named_file import files_of
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_storage import (
     FleetMounts,
@@ -27,24 +20,20 @@ from llm_fleet.parallelcluster.cluster_storage import (
     resolve_pool,
     resolve_queues,
 )
-from llm_fleet.parallelcluster.node_scripts import NodeScripts, node_groups
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.node_setup import NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values
 from llm_fleet.rules.parallelcluster.node_network import address_claims, check_place
+from llm_fleet.rules.parallelcluster.nodes import node_groups, shared_folder
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from llm_fleet.rules.people import check_are_accounts, check_parallelcluster_enforces, directory_twice
+from llm_fleet.rules.people import check_parallelcluster_enforces, directory_twice
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.slurm_database import keeps_records
-from llm_fleet.rules.terms import StorageKind
-from llm_fleet.rules.training.environment import check_training
-from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
+from llm_fleet.spec.node_setup import NodeScripts
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SlurmSettings
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.people import Directory, SlurmAccount
 from llm_fleet.spec.references import POLICY
-from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.storage.file_systems import MountableLustre
 
 _SECTION = "DirectoryService"
@@ -93,11 +82,8 @@ def directory_section(directory: Directory) -> dict[str, Any]:
 
 
 def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> SlurmSettings:
-    """Return `slurm` with the lines of slurm.conf that make the limits of `accounts` hold; the user's own stay.
-
-    What is no account is left for the cluster's own checks.
-    """
-    if check_are_accounts(accounts) or not accounts or slurm.custom_settings_file is not None:
+    """Return `slurm` with the lines of slurm.conf that make the limits of `accounts` hold; the user's own stay."""
+    if not accounts or slurm.custom_settings_file is not None:
         return slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}
     wanted = {_ENFORCE: ",".join(slurm_limit_facts().enforce), _COUNTED: ",".join(counted_resources(accounts))}
@@ -105,87 +91,41 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
     return slurm.model_copy(update={"custom_settings": (*slurm.custom_settings, *lines)})
 
 
-def check_training_of(shape: PlacedParallelCluster, setup: NodeSetup) -> list[Problem]:
-    """Return what is wrong with the training runtime of `setup` in a cluster like `shape`, by its parameters."""
-    if setup.training is None:
-        return []
-    place = TrainingPlace(
-        groups=[
-            TrainingGroup(name=group.name, role=group.role, instance_types=group.instance_types)
-            for group in node_groups(shape)
-        ],
-        shared=[_shared(each) for each in shape.shared_storage],
-        region=shape.region,
-        neuron_release=setup.neuron.release if setup.neuron else None,
-        os=shape.os,
-        source=setup.downloads.source,
-        files=files_of(setup.downloads.lock),
-    )
-    return [problem.under("training") for problem in check_training(setup.training, place)]
-
-
 def further_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
     """Return the file systems of the cluster besides those of the fleet: ParallelCluster mounts each on every node."""
     of_fleet = {mount.mount_path for mount in mounts.node_mounts()}
-    return [_shared(each) for each in shape.shared_storage if each.mount_dir not in of_fleet]
+    return [shared_folder(each) for each in shape.shared_storage if each.mount_dir not in of_fleet]
 
 
-def _shared(storage: SharedStorage) -> SharedFolder:
-    lustre = storage.kind is StorageKind.FSX_LUSTRE
-    return SharedFolder(kind="lustre" if lustre else storage.kind.value, path=storage.mount_dir)
-
-
-_OF_SCRIPTS = ("skip_steps", "own_steps")
-
-
-def cluster_problems(shape: PlacedParallelCluster, scripts: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
-    """Return everything that is wrong with `shape` and with what its nodes are told."""
-    return [*check_parallelcluster(shape), *_node_problems(shape, scripts, setup)]
-
-
-def _node_problems(shape: PlacedParallelCluster, given: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
-    scripts = given or NodeScripts()
-    groups = node_groups(shape)
-    settings = NodeSettings(
-        users=setup.users,
-        s3_mounts=setup.s3_mounts,
-        neuron_release=setup.neuron.release if setup.neuron else None,
-        skip_steps=scripts.skip_steps,
-        own_steps=scripts.own_steps,
-        group_names=[group.name for group in groups],
-        instance_types=[name for group in groups for name in group.instance_types],
-        mount_paths=[storage.mount_dir for storage in shape.shared_storage],
-        nodes=[(group.name, group.role, group.hook.value) for group in groups if group.hook],
+def cluster_problems(shape: PlacedParallelCluster) -> list[Problem]:
+    """Return everything that is wrong with `shape` and with what its nodes are set up with."""
+    place = TrainingPlace.of(
+        shape,
+        node_groups(shape),
+        [shared_folder(each) for each in shape.shared_storage],
+        files=files_of(shape.downloads),
+        region=shape.region,
+        os=shape.os,
     )
-    found = [
-        *check_node_settings(settings),
-        *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
-        *check_downloads(setup),
-        *check_node_metrics(setup, shape.region),
-        *_people(shape, setup),
-        *check_people_of(setup, has_accounting=keeps_records(shape.accounting), on_parallelcluster=True),
-        *check_training_of(shape, setup),
-        *_untold(given, setup),
+    return [
+        *check_parallelcluster(shape),
+        *check_nodes(
+            shape,
+            shape.scripts or NodeScripts(),
+            place,
+            mount_paths=[storage.mount_dir for storage in shape.shared_storage],
+            has_accounting=keeps_records(shape.accounting),
+            on_parallelcluster=True,
+        ),
+        *_people(shape),
     ]
-    return [problem.under("scripts") if problem.path[0] in _OF_SCRIPTS else problem for problem in found]
 
 
-def _people(shape: PlacedParallelCluster, setup: NodeSetup) -> Iterator[Problem]:
-    if setup.slurm_accounts:
+def _people(shape: PlacedParallelCluster) -> Iterator[Problem]:
+    if shape.slurm_accounts:
         yield from check_parallelcluster_enforces(shape.slurm.custom_settings, shape.slurm.custom_settings_file)
-    if tells_directory_twice(shape.overrides, setup.directory):
+    if tells_directory_twice(shape.overrides, shape.directory):
         yield directory_twice("directory")
-
-
-def _untold(given: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
-    scripts = given or NodeScripts()
-    return check_nodes_told(
-        given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),
-        any_script=given is not None,
-        scripts_lie_in_s3=False,
-        own_folder=scripts.scripts is not None,
-        steps=[(name,) for name in _OF_SCRIPTS],
-    )
 
 
 _NAME_LENGTH = 20
@@ -198,12 +138,9 @@ class ClusterPlan:
     """A checked cluster, and the neighbours that it will be tied to."""
 
     shape: PlacedParallelCluster
-    accounting: Accounting | None
     fleet_name: str
     network: Network
     mounts: FleetMounts
-    scripts: NodeScripts | None
-    setup: NodeSetup
 
     @classmethod
     def make(
@@ -214,9 +151,6 @@ class ClusterPlan:
         network: Network,
         mounts: FleetMounts,
         fleet_name: str | None,
-        accounting: Accounting | None,
-        scripts: NodeScripts | None,
-        setup: NodeSetup,
     ) -> "ClusterPlan":
         """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
         name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
@@ -236,13 +170,12 @@ class ClusterPlan:
                 resolve_pool(pool, network, spec.head_node.subnet or subnet) for pool in spec.login_pools
             ),
             shared_storage=(*of_fleet, *spec.shared_storage),
-            slurm=with_limits(spec.slurm, setup.slurm_accounts),
-            accounting=accounting,
-            overrides=directory_overrides(iam_overrides(spec), setup.directory),
+            slurm=with_limits(spec.slurm, spec.slurm_accounts),
+            overrides=directory_overrides(iam_overrides(spec), spec.directory),
         )
         problems += check_prefix_path(spec.iam_resource_prefix, "iam_resource_prefix")
         problems += check_place(has_network=True, internet=network.internet)
-        problems += cluster_problems(shape, scripts, setup)
+        problems += cluster_problems(shape)
         # The schema has its say only on what the rules take: both would tell most mistakes.
         problems = problems or _rendered_problems(shape)
         if not problems:
@@ -260,12 +193,9 @@ class ClusterPlan:
         raise_problems(by_parameter(problems), subject=scope.node.path)
         return cls(
             shape=shape,
-            accounting=accounting,
             fleet_name=fleet_name or name,
             network=network,
             mounts=mounts,
-            scripts=scripts,
-            setup=setup,
         )
 
 

@@ -24,7 +24,7 @@ from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_t
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
-from llm_fleet.spec.references import SECURITY_GROUP
+from llm_fleet.spec.references import BUCKET, SECURITY_GROUP
 from llm_fleet.storage.file_systems import beside_primary
 
 
@@ -59,10 +59,10 @@ class ClusterIdentity:
 
 def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
     """Return what the keys of the scripts begin with, before the cluster's own name."""
-    if plan.scripts is None:
+    if plan.shape.scripts is None:
         return None
-    bucket = plan.scripts.bucket
-    return {"Bucket": bucket.bucket_name if bucket is not None else "made with the cluster", "Fleet": plan.fleet_name}
+    bucket = plan.shape.scripts.bucket
+    return {"Bucket": "made with the cluster" if bucket is None else BUCKET.name_of(bucket), "Fleet": plan.fleet_name}
 
 
 def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
@@ -89,7 +89,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
         file_system.allow_mount_from(group)
-    return open_accounting_ports(plan.accounting, scope, [group]) if plan.accounting else []
+    return open_accounting_ports(plan.shape.accounting, scope, [group]) if plan.shape.accounting else []
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
@@ -104,8 +104,8 @@ def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDep
 def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     yield plan.network.connectivity
     yield plan.network.security_group_rules
-    if plan.accounting is not None:
-        yield from plan.accounting.servers
+    if plan.shape.accounting is not None:
+        yield from plan.shape.accounting.servers
     for file_system in plan.mounts.file_systems:
         if isinstance(file_system, Construct):
             yield from beside_primary(file_system)
@@ -175,7 +175,7 @@ class ClusterResources(Construct):
     def _provider_policy(
         self, plan: ClusterPlan, identity: ClusterIdentity, scripts: PlacedScripts | None
     ) -> NamedPolicy | None:
-        accounting = plan.accounting
+        accounting = plan.shape.accounting
         permissions = provider_permissions(
             identity.configuration,
             Place.of(self),
@@ -204,11 +204,11 @@ class ClusterResources(Construct):
 
 def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> ClusterPlan:
     """Return `plan` with its accounting's schema named after the cluster, which has its name only now."""
-    accounting = plan.accounting
+    accounting = plan.shape.accounting
     if accounting is None:
         return plan
     named = with_schema(accounting, scope, cluster_name=cluster_name)
-    return replace(plan, accounting=named, shape=plan.shape.model_copy(update={"accounting": named}))
+    return replace(plan, shape=plan.shape.model_copy(update={"accounting": named}))
 
 
 _PREFIX = "LlmFleetParallelCluster"

@@ -6,11 +6,11 @@ from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.lifecycle.node_manifest import NodeMount
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.manifest import check_mount
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.spec.cluster import NodeMount
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage

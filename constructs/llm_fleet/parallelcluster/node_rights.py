@@ -14,12 +14,13 @@ from llm_fleet.accounting.accounting import head_node_statements
 from llm_fleet.iam.node_role import NodeFeatures, parallelcluster_permissions
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
+from llm_fleet.lifecycle.node_setup import mirror_of, mounted_buckets
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.node_scripts import HEAD_NODE, pool_group
 from llm_fleet.parallelcluster.provider import keys_of_storage, own_scripts
 from llm_fleet.parallelcluster.render_configuration import NodePolicies
+from llm_fleet.rules.parallelcluster.nodes import HEAD_NODE, pool_group
 from llm_fleet.rules.terms import NodeReports
 
 _SESSIONS = "AmazonSSMManagedInstanceCore"
@@ -77,7 +78,7 @@ def add_node_rights(
     data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
 
     def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
-        features = _features(plan, scripts, data, groups)
+        features = _features(scope, plan, scripts, data, groups)
         if kind == "queues":
             features = replace(features, **_of_jobs(plan, place))
         own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
@@ -119,27 +120,28 @@ def policy_name(scope: Construct, cluster_name: str, kind: str) -> str:
 
 
 def _features(
+    scope: Construct,
     plan: ClusterPlan,
     scripts: PlacedScripts | None,
     data: tuple[tuple[BucketAccess, ...], tuple[BucketAccess, ...]],
     groups: set[str],
 ) -> NodeFeatures:
     read, write = data
-    downloads = plan.setup.downloads
+    spec = plan.shape
     return NodeFeatures(
         bundle=scripts.access if scripts else None,
-        read_buckets=(*read, *_mounted(plan, groups, read_only=True)),
-        write_buckets=(*write, *_mounted(plan, groups, read_only=False)),
-        mirror=BucketAccess.of(downloads.bucket, prefix=downloads.key_prefix) if downloads.bucket else None,
+        read_buckets=(*read, *mounted_buckets(scope, spec, read_only=True, groups=groups)),
+        write_buckets=(*write, *mounted_buckets(scope, spec, read_only=False, groups=groups)),
+        mirror=mirror_of(scope, spec),
         reports=scripts.reports if scripts else None,
-        report_events=plan.scripts is not None and plan.scripts.reports == NodeReports.ALL,
-        **metrics_rights(plan.setup.metrics, cluster_name=plan.shape.cluster_name),
+        report_events=spec.scripts is not None and spec.reports is NodeReports.ALL,
+        **metrics_rights(spec.metrics, cluster_name=spec.cluster_name),
     )
 
 
 def _of_jobs(plan: ClusterPlan, place: Place) -> dict[str, Any]:
     """Return the features of nodes that jobs run on, and no others."""
-    training = plan.setup.training
+    training = plan.shape.training
     secret = training.hub_token_secret if training is not None else None
     return {
         "hub_token_secret": None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret)),
@@ -147,15 +149,5 @@ def _of_jobs(plan: ClusterPlan, place: Place) -> dict[str, Any]:
     }
 
 
-def _mounted(plan: ClusterPlan, groups: set[str], *, read_only: bool) -> list[BucketAccess]:
-    """Return the parts of buckets that nodes of any of `groups` see as folders."""
-    mounts = [mount for mount in plan.setup.s3_mounts if mount.read_only is read_only]
-    return [
-        BucketAccess.of(mount.bucket, prefix=mount.key_prefix)
-        for mount in mounts
-        if mount.groups is None or groups & set(mount.groups)
-    ]
-
-
 def _of_accounting(plan: ClusterPlan) -> list[iam.PolicyStatement]:
-    return head_node_statements(plan.accounting) if plan.accounting else []
+    return head_node_statements(plan.shape.accounting) if plan.shape.accounting else []

@@ -11,9 +11,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.lifecycle.cluster_metrics import MetricsLog
-from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
-from llm_fleet.lifecycle.python_function import claim_ids
+from llm_fleet.lifecycle.node_setup import count_efa_clients
+from llm_fleet.lifecycle.people import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
@@ -25,14 +24,10 @@ from llm_fleet.parallelcluster.cluster_resources import (
     security_groups_of,
 )
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
-from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
+from llm_fleet.parallelcluster.node_scripts import efa_clients
 from llm_fleet.rules.parallelcluster.cluster_settings import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
-from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
-from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
-from llm_fleet.spec.slurm_database import Accounting
-from llm_fleet.spec.training_runtime import TrainingRuntime
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
@@ -61,16 +56,6 @@ class ParallelCluster(ClusterBase):
         open_zfs: MountableOpenZfs | None = None,
         open_zfs_mount_path: str = "/home",
         fleet_name: str | None = None,
-        accounting: Accounting | None = None,
-        scripts: NodeScripts | None = NodeScripts(),  # noqa: B008 - immutable
-        users: Sequence[ClusterUser] = (),
-        slurm_accounts: Sequence[SlurmAccount] = (),
-        directory: Directory | None = None,
-        s3_mounts: Sequence[S3Mount] = (),
-        neuron: NeuronHost | None = None,
-        training: TrainingRuntime | None = None,
-        downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
-        metrics: ClusterMetrics | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
         deployed: DeployedLike | None = None,
@@ -78,8 +63,8 @@ class ParallelCluster(ClusterBase):
     ) -> None:
         """Make the cluster; raise `FleetError` with all that is wrong with it.
 
-        `spec`: its nodes, storage and settings. ParallelCluster's name of it is `cluster_name` with a hyphen and eight
-        digits behind.
+        `spec`: its nodes, storage and settings, and what nodes are set up with. ParallelCluster's name of it is
+        `cluster_name` with a hyphen and eight digits behind.
 
         `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
         beside ParallelCluster's own, so that file systems and databases know them.
@@ -88,20 +73,6 @@ class ParallelCluster(ClusterBase):
         `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node.
 
         `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
-
-        `accounting`: a database or slurmdbd outside the cluster. Default: no accounting.
-
-        `scripts`: what nodes run once they are configured. Default: what llm-fleet ships. `None`: nothing.
-
-        `users`, `s3_mounts`, `neuron`, `training`, `downloads`: what nodes are set up with. Default: the image's own
-        user, no buckets, whichever Neuron SDK the image has, nothing for training jobs, and nothing fetched but the
-        scripts.
-
-        `slurm_accounts`: the tree of Slurm's accounts with its limits, which then hold for everybody. Default: none.
-
-        `directory`: an LDAP directory or Active Directory that nodes know further people from. Default: none.
-
-        `metrics`: what nodes measure of themselves each minute, and where it goes. Default: nothing is measured.
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
@@ -123,20 +94,8 @@ class ParallelCluster(ClusterBase):
                 open_zfs_mount_path=open_zfs_mount_path,
             ),
             fleet_name=fleet_name,
-            accounting=accounting,
-            scripts=scripts,
-            setup=NodeSetup(
-                users=users,
-                slurm_accounts=slurm_accounts,
-                directory=directory,
-                s3_mounts=s3_mounts,
-                neuron=neuron,
-                training=training,
-                downloads=downloads,
-                metrics=metrics,
-            ),
         )
-        claim_ids(self, users, (lustre, open_zfs))
+        claim_ids(self, spec.users, (lustre, open_zfs))
         doubt = doubt_about_python(spec.os)
         if doubt:
             cdk.Annotations.of(self).add_warning_v2("llm-fleet:parallelcluster-python", doubt)
@@ -152,7 +111,7 @@ class ParallelCluster(ClusterBase):
             write_buckets=write_buckets,
             removal_policy=removal_policy,
         )
-        metrics_log = MetricsLog.of(self, metrics, cluster_name=plan.shape.cluster_name)
+        metrics_log = MetricsLog.of(self, spec.metrics, cluster_name=plan.shape.cluster_name)
         if metrics_log is not None:
             resources.resource.node.add_dependency(metrics_log)
         self.cluster_name: str = identity.cluster_name
@@ -169,7 +128,7 @@ class ParallelCluster(ClusterBase):
         self._login_pools = [pool.name for pool in plan.shape.login_pools]
         self._resources = resources
         self._security_groups = security_groups_of(self, plan)
-        self._users = known_users(plan.setup)
+        self._users = spec.known_users
         if deployed is not None:
             UpdateCheck(self, self.configuration, deployed, cluster_name=self.cluster_name, spec=spec).attach()
 

@@ -3,41 +3,33 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodePlatform
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.node_setup import LifecycleScripts
+from llm_fleet.spec.references import BUCKET
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _BUCKET_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 
 
-class ScriptLike(Protocol):
-    """A file of the bundle."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptFile:
+    """One file of the bundle."""
 
-    @property
-    def path(self) -> str:
-        """Path below the bundle's folder, with `/`."""
-        ...
-
-    @property
-    def data(self) -> bytes:
-        """What is in it; empty for a link."""
-        ...
-
-    @property
-    def executable(self) -> bool:
-        """Whether its run bit is set."""
-        ...
-
-    @property
-    def link(self) -> bool:
-        """Whether it is a symbolic link."""
-        ...
+    path: str
+    """Path below the folder, with `/`."""
+    data: bytes
+    """What is in it; empty for a link."""
+    executable: bool
+    """Whether its run bit is set."""
+    link: bool = False
+    """Whether it is a symbolic link, to a file or a folder."""
 
 
 def bucket_name(name: str, *, platform: NodePlatform = NodePlatform.HYPERPOD) -> list[Problem]:
@@ -89,7 +81,7 @@ def _s3_objection(name: str) -> str | None:
     return None
 
 
-def scripts(files: Sequence[ScriptLike], *, entry_points: Collection[str]) -> list[Problem]:
+def scripts(files: Sequence[ScriptFile], *, entry_points: Collection[str]) -> list[Problem]:
     """Return what is wrong with the bundle's `files`, of which HyperPod is told to run `entry_points`."""
     present = Counter(file.path for file in files)
     problems = [_missing(entry) for entry in sorted(entry_points) if entry not in present]
@@ -138,7 +130,7 @@ def _twice(path: str) -> Problem:
     )
 
 
-def _file(file: ScriptLike) -> list[Problem]:
+def _file(file: ScriptFile) -> list[Problem]:
     facts = load("lifecycle")
     if file.link:
         return [
@@ -197,30 +189,27 @@ def _too_big(what: str, size: int, limit_kib: int, path: tuple[str, ...]) -> Pro
     )
 
 
-def check_scripts_place(*, prefix: str | None, has_bucket: bool, scripts: object) -> list[Problem]:
-    """Check that a prefix has a bucket, and that scripts are not both there already and to be uploaded.
-
-    `scripts` is the folder to upload, `None` for none. Paths are the parameters' names.
-    """
+def check_scripts_place(scripts: LifecycleScripts) -> list[Problem]:
+    """Check the bucket's name, that a prefix has a bucket, and that scripts are not both there and to be uploaded."""
     problems: list[Problem] = []
-    if prefix is not None and not has_bucket:
+    if scripts.bucket is not None:
+        problems += [problem.under("bucket") for problem in bucket_name(BUCKET.name_of(scripts.bucket))]
+    if scripts.prefix is not None and scripts.bucket is None:
         problems.append(
-            Problem(
-                code=Code.CLUSTER_SCRIPTS_PLACE,
-                message="a prefix is given without the bucket that it is in",
-                remedy="give the bucket, whose name begins with `sagemaker-`, or leave the prefix out",
-                path=("prefix",),
-                value=prefix,
+            scripts.wrong(
+                "prefix",
+                Code.CLUSTER_SCRIPTS_PLACE,
+                "a prefix is given without the bucket that it is in",
+                "give the bucket, whose name begins with `sagemaker-`, or leave the prefix out",
             )
         )
-    if prefix is not None and scripts is not None:
+    if scripts.prefix is not None and scripts.scripts is not None:
         problems.append(
-            Problem(
-                code=Code.CLUSTER_SCRIPTS_PLACE,
-                message="scripts are given both as a folder to upload and as a prefix where they lie already",
-                remedy="give one of the two",
-                path=("scripts",),
-                value=str(scripts),
+            scripts.wrong(
+                "scripts",
+                Code.CLUSTER_SCRIPTS_PLACE,
+                "scripts are given both as a folder to upload and as a prefix where they lie already",
+                "give one of the two",
             )
         )
     return problems

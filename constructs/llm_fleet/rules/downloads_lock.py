@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import unquote
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.node_setup import Downloads
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"https?://[^\s/]+/\S+")
@@ -132,6 +135,23 @@ def _problem(message: str, value: Any, *path: str | int) -> Problem:
 
 
 _S3 = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?")
+
+
+def check_mirror(downloads: Downloads) -> Iterator[Problem]:
+    """Return what is wrong with where the mirror of `downloads` is."""
+    mirror = downloads.mirror
+    if not isinstance(mirror, str):
+        yield from check_key_prefix(downloads.prefix, Code.DOWNLOADS_MIRROR)
+    elif not mirror.startswith("s3://") or check_bucket_name(downloads.mirror_name):
+        yield downloads.wrong(
+            "mirror",
+            Code.DOWNLOADS_MIRROR,
+            "this is no place in S3",
+            "write `s3://`, the name of a bucket, and a prefix if the mirror is not the whole of it",
+        )
+    else:
+        for problem in check_key_prefix(downloads.mirror_prefix, Code.DOWNLOADS_MIRROR):
+            yield replace(problem, path=("mirror",), value=mirror)
 
 
 def mirror_key(url: str, sha256: str) -> str:

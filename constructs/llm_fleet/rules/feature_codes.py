@@ -107,7 +107,6 @@ class MetricsCode(AnyCode):
     WORKSPACE = "LF1151", "no ARN of a workspace of Amazon Managed Service for Prometheus"
     OTHER_DESTINATION = "LF1152", "a setting of metrics that their destination knows nothing of"
     OTHER_REGION = "LF1153", "a workspace of another region than the cluster"
-    NO_METRICS = "LF1154", "where metrics of a cluster go is told by something that is no ClusterMetrics"
 
 
 class AlarmCode(AnyCode):

@@ -2,118 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, Protocol
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.node_setup import NodeSettings, check_node_settings
-from llm_fleet.rules.node_users import OwnStepLike, S3MountLike
+from llm_fleet.rules.node_setup import check_node_setup
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.people import ClusterUser
-
-
-class ManifestGroupLike(Protocol):
-    """A group, as its nodes need to know it."""
-
-    @property
-    def name(self) -> str:
-        """`InstanceGroupName`."""
-        ...
-
-    @property
-    def role(self) -> NodeType:
-        """What its nodes do in Slurm."""
-        ...
-
-    @property
-    def instance_types(self) -> Sequence[str]:
-        """The names of instance types that it may be made of."""
-        ...
-
-    @property
-    def hook(self) -> LifecycleHook | ParallelClusterHook | None:
-        """When its nodes run the bundle; `None` for never."""
-        ...
-
-
-class ManifestMountLike(Protocol):
-    """A file system, as the nodes need to know it."""
-
-    @property
-    def kind(self) -> Literal["lustre", "open_zfs"]:
-        """Which of the two file systems it is."""
-        ...
-
-    @property
-    def mount_path(self) -> str:
-        """Absolute path on the node."""
-        ...
-
-    @property
-    def mount_name(self) -> str | None:
-        """Lustre's generated name."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str] | None:
-        """Names of the groups that mount it; `None` for all."""
-        ...
-
-
-class ManifestNeuronLike(Protocol):
-    """The Neuron SDK of the hosts."""
-
-    @property
-    def release(self) -> str:
-        """E.g. `2.28.1`."""
-        ...
-
-
-class ManifestLike(Protocol):
-    """What the nodes are told of their fleet."""
-
-    @property
-    def groups(self) -> Sequence[ManifestGroupLike]:
-        """All instance groups."""
-        ...
-
-    @property
-    def platform(self) -> NodePlatform:
-        """Who starts the nodes."""
-        ...
-
-    @property
-    def mounts(self) -> Sequence[ManifestMountLike]:
-        """All file systems."""
-        ...
-
-    @property
-    def s3_mounts(self) -> Sequence[S3MountLike]:
-        """Buckets shown as folders."""
-        ...
-
-    @property
-    def users(self) -> Sequence[ClusterUser]:
-        """Users of the nodes."""
-        ...
-
-    @property
-    def neuron(self) -> ManifestNeuronLike | None:
-        """The Neuron SDK of the hosts, where it is said."""
-        ...
-
-    @property
-    def skip_steps(self) -> Sequence[str]:
-        """Steps that no node takes."""
-        ...
-
-    @property
-    def own_steps(self) -> Sequence[OwnStepLike]:
-        """Steps of the user's own."""
-        ...
-
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.node_setup import NodeScripts
 
 _HOOKS: dict[NodePlatform, type[LifecycleHook] | type[ParallelClusterHook]] = {
     NodePlatform.HYPERPOD: LifecycleHook,
@@ -121,38 +18,41 @@ _HOOKS: dict[NodePlatform, type[LifecycleHook] | type[ParallelClusterHook]] = {
 }
 
 
-def manifest(given: ManifestLike) -> list[Problem]:
-    """Return what is wrong with `given`: groups first, then mounts, then all else that nodes are told."""
-    names = [group.name for group in given.groups]
-    problems = _groups(given.groups, given.platform) + _platform(given)
-    for index, mount in enumerate(given.mounts):
+def check_manifest(
+    cluster: ClusterSpec,
+    scripts: NodeScripts,
+    *,
+    groups: Sequence[NodeGroup],
+    mounts: Sequence[NodeMount],
+    platform: NodePlatform,
+) -> list[Problem]:
+    """Return what nodes could not use: groups first, then mounts, then all else that they are told."""
+    names = [group.name for group in groups]
+    problems = [*_groups(groups, platform), *_platform(groups, platform)]
+    for index, mount in enumerate(mounts):
         problems += [problem.under("mounts", index) for problem in [*check_mount(mount), *_mount_groups(mount, names)]]
-    return problems + _shared_paths(given.mounts) + check_node_settings(_settings(given))
+    return [
+        *problems,
+        *_shared_paths(mounts),
+        *check_node_setup(
+            cluster,
+            scripts,
+            groups=groups,
+            mount_paths=[mount.mount_path for mount in mounts],
+            home_is_shared=platform is NodePlatform.PARALLELCLUSTER,
+        ),
+    ]
 
 
-def _settings(given: ManifestLike) -> NodeSettings:
-    return NodeSettings(
-        users=given.users,
-        s3_mounts=given.s3_mounts,
-        neuron_release=given.neuron.release if given.neuron is not None else None,
-        skip_steps=given.skip_steps,
-        own_steps=given.own_steps,
-        group_names=[group.name for group in given.groups],
-        instance_types=[name for group in given.groups for name in group.instance_types],
-        mount_paths=[mount.mount_path for mount in given.mounts],
-        nodes=[(group.name, group.role, group.hook) for group in given.groups if group.hook is not None],
-    )
-
-
-def _platform(given: ManifestLike) -> list[Problem]:
-    hooks = _HOOKS[given.platform]
+def _platform(groups: Sequence[NodeGroup], platform: NodePlatform) -> list[Problem]:
+    hooks = _HOOKS[platform]
     problems: list[Problem] = []
-    for index, group in enumerate(given.groups):
+    for index, group in enumerate(groups):
         if group.hook is not None and not isinstance(group.hook, hooks):
             problems.append(
                 Problem(
                     code=Code.MANIFEST_PLATFORM,
-                    message=f"{given.platform.value} never runs {group.hook.value}, so these nodes would stay bare",
+                    message=f"{platform.value} never runs {group.hook.value}, so these nodes would stay bare",
                     value=group.hook.value,
                     allowed=", ".join(hooks),
                     path=("groups", index, "hook"),
@@ -160,7 +60,7 @@ def _platform(given: ManifestLike) -> list[Problem]:
                 )
             )
         for place, name in enumerate(group.instance_types):
-            if given.platform is NodePlatform.HYPERPOD and not is_unresolved(name) and not name.startswith("ml."):
+            if platform is NodePlatform.HYPERPOD and not is_unresolved(name) and not name.startswith("ml."):
                 problems.append(
                     Problem(
                         code=Code.MANIFEST_PLATFORM,
@@ -173,7 +73,7 @@ def _platform(given: ManifestLike) -> list[Problem]:
     return problems
 
 
-def _mount_groups(mount: ManifestMountLike, known: Sequence[str]) -> list[Problem]:
+def _mount_groups(mount: NodeMount, known: Sequence[str]) -> list[Problem]:
     return [
         Problem(
             code=Code.MANIFEST_MOUNT,
@@ -188,7 +88,7 @@ def _mount_groups(mount: ManifestMountLike, known: Sequence[str]) -> list[Proble
     ]
 
 
-def _groups(groups: Sequence[ManifestGroupLike], platform: NodePlatform) -> list[Problem]:
+def _groups(groups: Sequence[NodeGroup], platform: NodePlatform) -> list[Problem]:
     problems: list[Problem] = []
     for name, count in Counter(group.name for group in groups).items():
         if count > 1 and not is_unresolved(name):
@@ -215,7 +115,7 @@ def _groups(groups: Sequence[ManifestGroupLike], platform: NodePlatform) -> list
     return problems
 
 
-def check_mount(mount: ManifestMountLike) -> list[Problem]:
+def check_mount(mount: NodeMount) -> list[Problem]:
     """Return what is wrong with one file system, whatever else is mounted."""
     problems: list[Problem] = []
     path = mount.mount_path
@@ -242,7 +142,7 @@ def check_mount(mount: ManifestMountLike) -> list[Problem]:
     return problems
 
 
-def _shared_paths(mounts: Sequence[ManifestMountLike]) -> list[Problem]:
+def _shared_paths(mounts: Sequence[NodeMount]) -> list[Problem]:
     paths = Counter(mount.mount_path.rstrip("/") for mount in mounts if not is_unresolved(mount.mount_path))
     return [
         Problem(

@@ -293,16 +293,3 @@ def _check_workspace(metrics: ClusterMetrics, region: str | None) -> Iterator[Pr
             f"the workspace is in {there} and the cluster in {region}: nodes sign for their own region",
             f"name a workspace in {region}",
         )
-
-
-@rule
-def check_is_metrics(given: object, *path: str) -> Iterator[Problem]:
-    """Return a problem unless `given` is a `ClusterMetrics`, or nothing."""
-    if given is not None and not isinstance(given, ClusterMetrics):
-        yield Problem(
-            code=MetricsCode.NO_METRICS,
-            message=f"a {type(given).__name__} does not tell where metrics go",
-            remedy="give ClusterMetrics.cloudwatch() or ClusterMetrics.prometheus(workspace_arn=…)",
-            path=path,
-            value=given,
-        )

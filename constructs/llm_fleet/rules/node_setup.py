@@ -1,20 +1,22 @@
 """What nodes are set up with: buckets, the Neuron SDK, and whether it reaches any node. One rule for all doors."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
-from llm_fleet.rules.buckets import check_key_prefix
+from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_place import check_mount_path, paths_overlap
-from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, check_homes, check_not_bare, check_users
-from llm_fleet.rules.own_steps import check_own_steps, check_roles_have_steps, check_skipped_steps
+from llm_fleet.rules.node_users import check_homes, check_users
+from llm_fleet.rules.own_steps import check_steps
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.terms import NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup
+from llm_fleet.spec.node_setup import LifecycleScripts, NodeScripts, S3Mount
+
+_S3 = "s3://"
 
 
 def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
@@ -86,7 +88,7 @@ def _nearest_release(name: str, fitting: list[str]) -> str:
 
 
 def check_s3_mounts(
-    mounts: Sequence[S3MountLike], *, taken_paths: Sequence[str], group_names: Sequence[str]
+    mounts: Sequence[S3Mount], *, taken_paths: Sequence[str], group_names: Sequence[str]
 ) -> list[Problem]:
     """Return what is wrong with `mounts`, each under its index.
 
@@ -96,103 +98,93 @@ def check_s3_mounts(
     for index, mount in enumerate(mounts):
         earlier = [*taken_paths, *(other.mount_path for other in mounts[:index])]
         found = [
-            *_path(mount.mount_path, earlier),
+            *check_bucket_address(mount.bucket, "bucket"),
+            *_path(mount, earlier),
             *check_key_prefix(mount.prefix, Code.S3_MOUNT),
-            *_groups(mount.groups, group_names),
+            *_groups(mount, group_names),
         ]
         problems += [problem.under(index) for problem in found]
     return problems
 
 
-def _path(path: str, earlier: Sequence[str]) -> Iterator[Problem]:
+def check_bucket_address(bucket: object, *path: PathPart) -> Iterator[Problem]:
+    """Return a problem at `path` where `bucket` is text, and no address of a whole bucket; without `s3://` it passes.
+
+    A fleet file has names of its own buckets there.
+    """
+    if isinstance(bucket, str) and bucket.startswith(_S3):
+        for problem in check_bucket_name(bucket.removeprefix(_S3).removesuffix("/")):
+            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
+            yield replace(problem, path=path, remedy=remedy)
+
+
+def _path(mount: S3Mount, earlier: Sequence[str]) -> Iterator[Problem]:
+    path = mount.mount_path
     found = check_mount_path(path)
     yield from found
     if found or is_unresolved(path):
         return
     other = next((other for other in earlier if not is_unresolved(other) and paths_overlap(path, other)), None)
     if other is not None:
-        yield Problem(
-            code=Code.S3_MOUNT_PATH,
-            message=f"{path} and {other} overlap: one mount would hide the other",
-            remedy="mount them side by side, e.g. below /s3",
-            path=("mount_path",),
-            value=path,
+        yield mount.wrong(
+            "mount_path",
+            Code.S3_MOUNT_PATH,
+            f"{path} and {other} overlap: one mount would hide the other",
+            "mount them side by side, e.g. below /s3",
         )
 
 
-def _groups(groups: Sequence[str] | None, known: Sequence[str]) -> Iterator[Problem]:
-    bare = check_not_bare(groups, Code.S3_MOUNT, "groups")
-    yield from bare
-    if groups is None or bare:
+def _groups(mount: S3Mount, known: Sequence[str]) -> Iterator[Problem]:
+    if mount.groups is None:
         return
-    if not groups:
-        yield Problem(
-            code=Code.S3_MOUNT,
-            message="no group mounts it",
-            remedy="name the groups that do, or leave `groups` out for all",
-            path=("groups",),
-            value=list(groups),
+    if not mount.groups:
+        yield mount.wrong(
+            "groups",
+            Code.S3_MOUNT,
+            "no group mounts it",
+            "name the groups that do, or leave `groups` out for all",
             allowed=", ".join(known),
         )
-    for index, name in enumerate(groups):
+    for index, name in enumerate(mount.groups):
         if name not in known and not is_unresolved(name):
-            yield Problem(
-                code=Code.S3_MOUNT,
-                message=f"the cluster has no group {name!r}",
-                remedy=did_you_mean(name, known, otherwise="name one of its groups, or leave `groups` out for all"),
-                path=("groups", index),
-                value=name,
+            yield mount.wrong(
+                ("groups", index),
+                Code.S3_MOUNT,
+                f"the cluster has no group {name!r}",
+                did_you_mean(name, known, otherwise="name one of its groups, or leave `groups` out for all"),
                 allowed=", ".join(known),
             )
 
 
-NodeOfGroup = tuple[str, NodeType, str]
-"""Name, role and hook of a group whose nodes run scripts."""
+def check_node_setup(
+    cluster: ClusterSpec,
+    scripts: NodeScripts,
+    *,
+    groups: Sequence[NodeGroup],
+    mount_paths: Sequence[str],
+    home_is_shared: bool,
+) -> list[Problem]:
+    """Return everything that is wrong with what nodes of `cluster` are set up with, whatever lies in files.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSettings:
-    """What nodes are told, and what of their cluster it must go with."""
-
-    users: Sequence[ClusterUser]
-    s3_mounts: Sequence[S3MountLike]
-    neuron_release: str | None
-    skip_steps: Sequence[str]
-    own_steps: Sequence[OwnStepLike]
-    group_names: Sequence[str]
-    """All instance groups."""
-    instance_types: Sequence[str]
-    """Of all groups."""
-    mount_paths: Sequence[str]
-    """Where file systems are mounted."""
-    nodes: Sequence[NodeOfGroup]
-    """The groups that run scripts."""
-
-
-def check_node_settings(settings: NodeSettings) -> list[Problem]:
-    """Return everything that is wrong with `settings`, by their attributes and indices."""
-    s3_mounts = check_s3_mounts(settings.s3_mounts, taken_paths=settings.mount_paths, group_names=settings.group_names)
-    without_steps = check_roles_have_steps(settings.skip_steps, settings.own_steps, nodes=settings.nodes)
+    `groups`: all groups of its nodes. `mount_paths`: where file systems are mounted. `home_is_shared`: the platform
+    shares /home by itself, as ParallelCluster does the head node's.
+    """
+    s3_mounts = check_s3_mounts(
+        cluster.s3_mounts, taken_paths=mount_paths, group_names=[group.name for group in groups]
+    )
+    homes = check_homes(cluster.users, shared_paths=mount_paths, home_is_shared=home_is_shared)
     return [
-        *(problem.under("users") for problem in check_users(settings.users)),
-        *(problem.under("users") for problem in _homes(settings)),
+        *(problem.under("users") for problem in [*check_users(cluster.users), *homes]),
         *(problem.under("s3_mounts") for problem in s3_mounts),
-        *(problem.under("neuron") for problem in _neuron(settings)),
-        *(problem.under("skip_steps") for problem in [*check_skipped_steps(settings.skip_steps), *without_steps]),
-        *(problem.under("own_steps") for problem in check_own_steps(settings.own_steps)),
+        *(problem.under("neuron") for problem in _neuron(cluster, groups)),
+        *(problem.under("scripts") for problem in check_steps(scripts, groups)),
     ]
 
 
-def _homes(settings: NodeSettings) -> list[Problem]:
-    # ParallelCluster shares the head node's /home with all others.
-    on_parallelcluster = any(hook == ParallelClusterHook.ON_NODE_CONFIGURED for _, _, hook in settings.nodes)
-    return check_homes(settings.users, shared_paths=settings.mount_paths, home_is_shared=on_parallelcluster)
-
-
-def _neuron(settings: NodeSettings) -> list[Problem]:
-    if settings.neuron_release is None:
+def _neuron(cluster: ClusterSpec, groups: Sequence[NodeGroup]) -> list[Problem]:
+    if cluster.neuron is None:
         return []
-    facts = {name: facts_of(name) or facts_of(f"ml.{name}") for name in settings.instance_types}
+    facts = {name: facts_of(name) or facts_of(f"ml.{name}") for group in groups for name in group.instance_types}
     families = {
         name.removeprefix("ml.").split(".")[0]
         for name, known in facts.items()
@@ -200,44 +192,39 @@ def _neuron(settings: NodeSettings) -> list[Problem]:
     }
     if not families and None in facts.values():
         # A type that nobody knows may have Neuron devices, or be misspelt, which is told elsewhere.
-        return check_neuron_name(settings.neuron_release)
-    return check_neuron_release(settings.neuron_release, families)
+        return check_neuron_name(cluster.neuron.release)
+    return check_neuron_release(cluster.neuron.release, families)
 
 
-def check_nodes_told(
-    given: Mapping[tuple[PathPart, ...], bool],
-    *,
-    any_script: bool,
-    scripts_lie_in_s3: bool,
-    own_folder: bool,
-    steps: Sequence[tuple[PathPart, ...]],
-) -> list[Problem]:
-    """Return what is given and no node would be told of.
+_READ_BY_SCRIPTS = (
+    "users",
+    "slurm_accounts",
+    "directory",
+    "s3_mounts",
+    "neuron",
+    "training",
+    "metrics",
+    "downloads",
+)
 
-    `given`: by its path, whether the user has given it; `steps` are the paths that change llm-fleet's own steps.
-    `any_script`: whether any node runs a script at all. `scripts_lie_in_s3`: nothing is uploaded, no manifest either.
-    `own_folder`: the user's scripts are uploaded in place of llm-fleet's.
-    """
-    if not any_script:
+
+def check_nodes_told(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
+    """Return what is given and no node of `groups` would be told of."""
+    steps = [("scripts", name) for name in ("skip_steps", "own") if getattr(scripts, name)]
+    if not any(group.hook for group in groups):
         why, remedy = "no node runs a script, which would read it", "let nodes run the lifecycle scripts, or remove it"
-    elif scripts_lie_in_s3:
+    elif isinstance(scripts, LifecycleScripts) and scripts.prefix is not None:
         why = "the scripts lie in S3 already, so nothing is written beside them for nodes to read"
         remedy = "remove it, or let the scripts be uploaded"
+    elif scripts.scripts is not None:
+        why = "the scripts are your own, and llm-fleet knows the steps of its own ones only"
+        remedy = "remove it, or leave the folder out and have llm-fleet's scripts run with own steps among theirs"
+        return [_not_told(path, why, remedy) for path in steps]
     else:
-        why, remedy = "", ""
-    problems = [_problem(path, why, remedy) for path, is_given in given.items() if is_given and why]
-    if why or not own_folder:
-        return problems
-    return [
-        _problem(
-            path,
-            "the scripts are your own, and llm-fleet knows the steps of its own ones only",
-            "remove it, or leave the folder out and have llm-fleet's scripts run with own steps among theirs",
-        )
-        for path in steps
-        if given.get(path)
-    ]
+        return []
+    given = [(name,) for name in _READ_BY_SCRIPTS if getattr(cluster, name)]
+    return [_not_told(path, why, remedy) for path in (*given, *steps)]
 
 
-def _problem(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
+def _not_told(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
     return Problem(code=Code.NODES_NOT_TOLD, message=f"no node is told of this: {why}", remedy=remedy, path=path)

@@ -1,90 +1,16 @@
-"""Users of the nodes: public SSH keys, homes, and one id for one person over a whole fleet.
-
-`S3MountLike` and `OwnStepLike` are what rules ask of the settings that nodes are given: read-only attributes, all plain
-values, which the construct's value classes and the fleet file's models both have.
-"""
+"""Users of the nodes: public SSH keys, homes, and one id for one person over a whole fleet."""
 
 import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import PeopleCode
 from llm_fleet.rules.problem import PathPart, Problem, rule
-from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.people import ClusterUser
-
-
-@rule
-def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) -> Iterator[Problem]:
-    """Return a problem at `path` when `values` is one text instead of a list of texts."""
-    if isinstance(values, str):
-        yield Problem(
-            code=code,
-            message="a list of texts should stand here, not one text",
-            remedy="put it in brackets",
-            path=path,
-            # Shown in part: it may be a key.
-            value=values if len(values) <= 20 else f"{values[:20]}…",
-        )
-
-
-class S3MountLike(Protocol):
-    """A bucket that nodes see as a folder."""
-
-    @property
-    def prefix(self) -> str | None:
-        """Only keys below it; `None` for the whole bucket."""
-        ...
-
-    @property
-    def mount_path(self) -> str:
-        """Absolute path on the node."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str] | None:
-        """Names of the instance groups that mount it; `None` for all."""
-        ...
-
-
-class OwnStepLike(Protocol):
-    """A step of the user's own."""
-
-    @property
-    def name(self) -> str:
-        """Name of the step."""
-        ...
-
-    @property
-    def script(self) -> str:
-        """Path of its script below the folder of own scripts."""
-        ...
-
-    @property
-    def roles(self) -> Sequence[NodeType]:
-        """Roles of the nodes that take it."""
-        ...
-
-    @property
-    def needs(self) -> Sequence[str]:
-        """Names of the steps that come before it."""
-        ...
-
-    @property
-    def timeout_seconds(self) -> int:
-        """Seconds that an attempt may take."""
-        ...
-
-    @property
-    def retries(self) -> int:
-        """How often it is attempted anew."""
-        ...
-
 
 _LENGTH_BYTES = 4
 """A key's data begins with its type, preceded by the type's length in so many bytes (RFC 4253, 6.6)."""

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.neuron import DRIVER, NeuronPackage, host_packages, neuron_releases
 from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.node_users import OwnStepLike, check_not_bare
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.values import check_number, did_you_mean
+from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.cluster import NodeGroup
+from llm_fleet.spec.node_setup import NodeScripts, OwnStep
 
 
 def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
@@ -34,106 +34,89 @@ def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
     return path[path.index(following) :]
 
 
+def check_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
+    """Return what is wrong with the steps that nodes of `groups` skip or take, whatever is in their scripts."""
+    names = Counter(step.name for step in scripts.own_steps)
+    own = [
+        problem.under("own", "steps", step.name)
+        for step in scripts.own_steps
+        for problem in (*_form(step), *_name(step, names), *_needs(step, names))
+    ]
+    return [*_skipped(scripts), *_without_steps(scripts, groups), *own, *_circle(scripts)]
+
+
+def check_own_scripts(scripts: NodeScripts, files: Mapping[str, bytes]) -> list[Problem]:
+    """Return which scripts of own steps a node could not run.
+
+    `files`: those of the folder of own scripts, by their paths below it.
+    """
+    return [problem.under("own", "steps", step.name) for step in scripts.own_steps for problem in _script(step, files)]
+
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def check_step_form(step: OwnStepLike) -> Iterator[Problem]:
+def _form(step: OwnStep) -> Iterator[Problem]:
     """Return what is wrong with `step` whatever else there is."""
     if not _NAME.fullmatch(step.name):
         mended = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
-        yield Problem(
-            code=Code.STEP_NAME,
-            message="this is no name of a step",
-            remedy=f"write {mended!r}" if mended else "write a word of lower-case letters",
-            path=("name",),
-            value=step.name,
+        yield step.wrong(
+            "name",
+            Code.STEP_NAME,
+            "this is no name of a step",
+            f"write {mended!r}" if mended else "write a word of lower-case letters",
             allowed="lower-case letters, digits and underscores; a letter first",
         )
     if not step.roles:
-        yield Problem(
-            code=Code.STEP_ROLE,
-            message=f"no node takes the step {step.name!r}, since it names no role",
-            remedy="name one role or more",
-            path=("roles",),
-            value=[],
+        yield step.wrong(
+            "roles",
+            Code.STEP_ROLE,
+            f"no node takes the step {step.name!r}, since it names no role",
+            "name one role or more",
             allowed=", ".join(NodeType),
         )
-    facts = load("lifecycle")
-    yield from check_number(
-        step.timeout_seconds,
-        Limit(minimum=1, maximum=facts["own_step_max_seconds"]),
-        Code.STEP_LIMIT,
-        "timeout_seconds",
-        what="the seconds that an attempt may take",
-    )
-    yield from check_number(
-        step.retries,
-        Limit(minimum=0, maximum=facts["own_step_max_retries"]),
-        Code.STEP_LIMIT,
-        "retries",
-        what="the number of times that it is attempted anew",
-    )
+    yield from check_fields(step)
 
 
-def check_skipped_steps(skip: Sequence[str]) -> list[Problem]:
-    """Return which names of `skip` are no steps that llm-fleet ships, each under its index."""
+def _skipped(scripts: NodeScripts) -> list[Problem]:
     known = node_steps()
-    return check_not_bare(skip, Code.STEP_UNKNOWN) or [
-        Problem(
-            code=Code.STEP_UNKNOWN,
-            message=f"llm-fleet ships no step {name!r}",
-            remedy=did_you_mean(name, known, otherwise="take a name from those allowed"),
-            path=(index,),
-            value=name,
+    return [
+        scripts.wrong(
+            ("skip_steps", index),
+            Code.STEP_UNKNOWN,
+            f"llm-fleet ships no step {name!r}",
+            did_you_mean(name, known, otherwise="take a name from those allowed"),
             allowed=", ".join(known),
         )
-        for index, name in enumerate(skip)
+        for index, name in enumerate(scripts.skip_steps)
         if name not in known
     ]
 
 
-def check_own_steps(steps: Sequence[OwnStepLike]) -> list[Problem]:
-    """Return what is wrong with a user's own `steps`, each under its index, whatever is in their scripts."""
-    names = Counter(step.name for step in steps)
-    problems: list[Problem] = []
-    for index, step in enumerate(steps):
-        found = [*check_step_form(step), *_name(step.name, names), *_needs(step, names)]
-        problems += [problem.under(index) for problem in found]
-    return [*problems, *_circle(steps)]
-
-
-def check_own_scripts(steps: Sequence[OwnStepLike], scripts: Mapping[str, bytes] | None) -> list[Problem]:
-    """Return which scripts of `steps` a node could not run, each step under its index.
-
-    `scripts`: the files of the folder of own scripts, by their paths below it; `None` when no folder is given.
-    """
-    return [problem.under(index) for index, step in enumerate(steps) for problem in _script(step.script, scripts)]
-
-
-def check_roles_have_steps(
-    skip: Sequence[str], own: Sequence[OwnStepLike], *, nodes: Sequence[tuple[str, NodeType, str]]
-) -> list[Problem]:
-    """Return which groups are left without any step; `nodes` has name, role and hook of each group that runs scripts.
+def _without_steps(scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
+    """Return which groups are left without any step.
 
     A node that takes no step refuses to start, since it could not say what it has verified.
     """
-    if not skip:
+    if not scripts.skip_steps:
         return []
-    shipped = [step for name, step in node_steps().items() if name not in skip]
+    shipped = [step for name, step in node_steps().items() if name not in scripts.skip_steps]
     return [
-        Problem(
-            code=Code.STEP_ROLE,
-            message=f"with these skipped, the {role.value} nodes of group {group!r} take no step at all",
-            remedy="skip fewer, or run no scripts on these nodes",
-            value=list(skip),
+        scripts.wrong(
+            "skip_steps",
+            Code.STEP_ROLE,
+            f"with these skipped, the {group.role.value} nodes of group {group.name!r} take no step at all",
+            "skip fewer, or run no scripts on these nodes",
         )
-        for group, role, hook in nodes
-        if not any(role in step.roles and hook in step.hooks for step in shipped)
-        and not any(role in step.roles for step in own)
+        for group in groups
+        if group.hook is not None
+        and not any(group.role in step.roles and group.hook in step.hooks for step in shipped)
+        and not any(group.role in step.roles for step in scripts.own_steps)
     ]
 
 
-def _name(name: str, names: Mapping[str, int]) -> Iterator[Problem]:
+def _name(step: OwnStep, names: Mapping[str, int]) -> Iterator[Problem]:
+    name = step.name
     fault = (
         "llm-fleet ships a step of this name"
         if name in node_steps()
@@ -142,64 +125,56 @@ def _name(name: str, names: Mapping[str, int]) -> Iterator[Problem]:
         else None
     )
     if fault is not None:
-        yield Problem(
-            code=Code.STEP_NAME,
-            message=f"a step of one's own needs a name of its own, and {fault}",
-            remedy=f"write e.g. 'own_{name}'" if name in node_steps() else "give each a name of its own",
-            path=("name",),
-            value=name,
+        yield step.wrong(
+            "name",
+            Code.STEP_NAME,
+            f"a step of one's own needs a name of its own, and {fault}",
+            f"write e.g. 'own_{name}'" if name in node_steps() else "give each a name of its own",
         )
 
 
-def _needs(step: OwnStepLike, own: Mapping[str, int]) -> Iterator[Problem]:
-    bare = check_not_bare(step.needs, Code.STEP_UNKNOWN, "needs")
-    yield from bare
-    if bare:
-        return
+def _needs(step: OwnStep, own: Mapping[str, int]) -> Iterator[Problem]:
     known = [*node_steps(), *own]
     for index, need in enumerate(step.needs):
         if need not in known:
-            yield Problem(
-                code=Code.STEP_UNKNOWN,
-                message=f"the step {step.name!r} needs {need!r}, and there is no such step",
-                remedy=did_you_mean(need, known, otherwise="take a name from those allowed"),
-                path=("needs", index),
-                value=need,
+            yield step.wrong(
+                ("needs", index),
+                Code.STEP_UNKNOWN,
+                f"the step {step.name!r} needs {need!r}, and there is no such step",
+                did_you_mean(need, known, otherwise="take a name from those allowed"),
                 allowed=", ".join(known),
             )
 
 
-def _circle(steps: Sequence[OwnStepLike]) -> Iterator[Problem]:
+def _circle(scripts: NodeScripts) -> Iterator[Problem]:
     """No shipped step needs one of the user's own, so only these can make a circle."""
-    found = circle({step.name: step.needs for step in steps})
+    found = circle({step.name: step.needs for step in scripts.own_steps})
     if found:
-        index = next(index for index, step in enumerate(steps) if step.name == found[0])
-        yield Problem(
-            code=Code.STEP_CIRCLE,
-            message=f"each of these waits for the next: {' -> '.join([*found, found[0]])}",
-            remedy="take one of them out of the `needs` of another",
-            path=(index, "needs"),
-            value=list(steps[index].needs),
-        )
+        first = next(step for step in scripts.own_steps if step.name == found[0])
+        yield first.wrong(
+            "needs",
+            Code.STEP_CIRCLE,
+            f"each of these waits for the next: {' -> '.join([*found, found[0]])}",
+            "take one of them out of the `needs` of another",
+        ).under("own", "steps", first.name)
 
 
-def _script(script: str, scripts: Mapping[str, bytes] | None) -> Iterator[Problem]:
+def _script(step: OwnStep, files: Mapping[str, bytes]) -> Iterator[Problem]:
+    script = step.script
     path = PurePosixPath(script)
     if path.is_absolute() or ".." in path.parts or not script:
         fault, remedy = "is no path below the folder of own scripts", "write the file's name in that folder"
-    elif scripts is None:
-        fault, remedy = "has no folder to lie in", "give the folder that holds the scripts of your own steps"
-    elif script not in scripts:
+    elif script not in files:
         fault = "is not in the folder of own scripts"
-        remedy = did_you_mean(script, scripts, otherwise="put it there")
-    elif b"\r\n" in scripts[script]:
+        remedy = did_you_mean(script, files, otherwise="put it there")
+    elif b"\r\n" in files[script]:
         fault = "has Windows line ends, on which shells fail"
         remedy = f"sed -i 's/\\r$//' {script}, and `* text=auto eol=lf` in .gitattributes"
-    elif not scripts[script].startswith(b"#!") and path.suffix not in (".sh", ".py"):
+    elif not files[script].startswith(b"#!") and path.suffix not in (".sh", ".py"):
         fault, remedy = "has no #! line and ends neither in .sh nor in .py", "begin it with e.g. `#!/usr/bin/env bash`"
     else:
         return
-    yield Problem(code=Code.STEP_SCRIPT, message=f"the script {fault}", remedy=remedy, path=("script",), value=script)
+    yield step.wrong("script", Code.STEP_SCRIPT, f"the script {fault}", remedy)
 
 
 def check_neuron_pinned(release: str, files: Sequence[dict[str, Any]] | None) -> list[Problem]:

@@ -5,48 +5,16 @@ Users and their homes are in `node_users`, the user of a session in `session_doc
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.feature_codes import PeopleCode
-from llm_fleet.rules.fields import Form, check_form
 from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
-
-_ACCOUNTS = Form(
-    wanted="a list of accounts",
-    types=(list, tuple),
-    remedy="write a list of SlurmAccount(…)",
-    code=PeopleCode.ACCOUNT_NAME,
-)
-_ACCOUNT = Form(
-    wanted="a SlurmAccount", types=(SlurmAccount,), remedy="write SlurmAccount(name=…)", code=PeopleCode.ACCOUNT_NAME
-)
-# Its text may be anything, a password among it.
-_DIRECTORY = Form(
-    wanted="a Directory",
-    types=(Directory,),
-    remedy="write Directory(domain=…, …)",
-    optional=True,
-    secret=True,
-    code=PeopleCode.DIRECTORY_VALUE,
-)
-
-
-def check_are_accounts(accounts: object) -> list[Problem]:
-    """Return what is no list of accounts, or no account; no other rule can look at such a one."""
-    found = check_form(accounts, _ACCOUNTS, "slurm_accounts")
-    items: Sequence[object] = () if found else cast("Sequence[object]", accounts)
-    return found + [each for n, item in enumerate(items) for each in check_form(item, _ACCOUNT, "slurm_accounts", n)]
-
-
-def check_is_directory(directory: object) -> list[Problem]:
-    """Return a problem for what is no directory."""
-    return check_form(directory, _DIRECTORY, "directory")
 
 
 def check_people(

@@ -1,15 +1,16 @@
 """A HyperPod cluster: what it is by itself, and what it stands on, which its rules read together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from llm_fleet.spec.cluster import ClusterSpec
-from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.rules.terms import LifecycleHook, NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.instance_group import InstanceGroup, Lifecycle
+from llm_fleet.spec.node_setup import LifecycleScripts
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.values import InFile, Several
 
@@ -45,11 +46,28 @@ class HyperPodClusterSpec(ClusterSpec):
     """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
     slurm_config_strategy: Annotated[SlurmConfigStrategy | None, Field(alias="slurm_config")] = None
     """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and the API refuses beside it."""
+    accounting_database: Annotated[AccountingDatabase | None, Field(alias="accounting")] = None
+    """Where Slurm's accounting is kept. Default: the controller's own database."""
+    lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
+    """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
+    scripts: LifecycleScripts = LifecycleScripts()
+    """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
 
     @property
     def by_name(self) -> Mapping[str, InstanceGroup]:
         """Its groups by their names."""
         return {group.name: group for group in self.groups}
+
+    @property
+    def running_groups(self) -> tuple[InstanceGroup, ...]:
+        """Its groups, in their order, with the scripts that their nodes run."""
+        return tuple(group.running(self.lifecycle, self.scripts.entry_point) for group in self.groups)
+
+    @property
+    def controller_hook(self) -> LifecycleHook | None:
+        """When the controller runs the bundle; `None` for never."""
+        hooks = [group.hook for group in self.running_groups if group.node_type is NodeType.CONTROLLER]
+        return next((hook for hook in hooks if hook is not None), None)
 
     @property
     def effective_strategy(self) -> SlurmConfigStrategy | None:
@@ -65,20 +83,6 @@ class HyperPodClusterSpec(ClusterSpec):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    """A file system that every group of the cluster mounts, unless the group says otherwise."""
-
-    kind: Literal["lustre", "open_zfs"]
-    mount_path: str
-    availability_zone_id: str | None
-    """The zone it stands in, where known."""
-    dns_name: str = ""
-    """Only the construct knows it, like what follows."""
-    mount_name: str | None = None
-    efa: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedCluster:
     """A cluster with every default filled in, and what it stands on: what its rules read, of file and Python alike.
 
@@ -91,24 +95,51 @@ class PlacedCluster:
     region: str | None
     account: str | None = None
     """`None` in a fleet file: it is that of the credentials."""
-    accounting_database: AccountingDatabase | None = None
-    """External database for slurmdbd; `None` for the controller's own."""
     has_vpc: bool = True
     """Whether the cluster stands in a VPC of the user (`VpcConfig`)."""
     subnet_ids: Sequence[str] = ()
     """Subnets of the cluster; empty in a fleet file, where the network makes or checks them."""
     security_group_ids: Sequence[str] = ()
     """Security groups of the cluster; likewise."""
-    mounts: Sequence[Mount] = ()
+    mounts: Sequence[NodeMount] = ()
+    """File systems that every group mounts, unless the group says otherwise."""
     lifecycle_source_s3_uri: str | None = None
-    """Where the lifecycle scripts lie (`SourceS3Uri`), as far as it is known; `None` for no scripts."""
-    api_driven: bool = True
-    """Whether HyperPod learns node types, partitions and mounts from the API, not from a file among the scripts."""
+    """Where the lifecycle scripts lie (`SourceS3Uri`), as far as it is known."""
 
     @property
     def groups(self) -> Sequence[InstanceGroup]:
         """Its groups, in the order of the template."""
         return self.spec.groups
+
+    @property
+    def api_driven(self) -> bool:
+        """Whether HyperPod learns node types, partitions and mounts from the API, not from a file among the scripts."""
+        return not self.spec.scripts.legacy
+
+    @property
+    def node_groups(self) -> list[NodeGroup]:
+        """Its groups, as their nodes need to know them."""
+        return [
+            NodeGroup(
+                name=group.name,
+                role=group.node_type,
+                # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
+                instance_types=group.types,
+                partition=group.partition,
+                hook=group.hook,
+                script=group.script,
+            )
+            for group in self.groups
+        ]
+
+    @property
+    def node_mounts(self) -> list[NodeMount]:
+        """Its file systems with the groups that mount them, where not all do."""
+        mounting = {mount.kind: [each.name for each in self.groups if each.mounts(mount.kind)] for mount in self.mounts}
+        return [
+            mount if len(mounting[mount.kind]) == len(self.groups) else replace(mount, groups=mounting[mount.kind])
+            for mount in self.mounts
+        ]
 
     def zone_of(self, group: InstanceGroup) -> str | None:
         """Return the AZ id that the group stands in, or `None` when it is not known."""

@@ -1,7 +1,9 @@
 """What all models of the fleet file have in common."""
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
@@ -39,6 +41,45 @@ class FleetModel(BaseModel):
     def keys(cls) -> list[str]:
         """Return every key that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
+
+    def stand_in(self, directory: Path | None) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader.
+
+        `None` where it is not known: nothing is looked for then.
+        """
+        for value in self.__dict__.values():
+            for part in _parts(value):
+                part.stand_in(directory)
+
+
+class WithPaths(FleetModel):
+    """A mapping with relative paths: from where the fleet file lies, in Python from where the process runs."""
+
+    _directory: Path | None = PrivateAttr(default=Path())
+
+    def stand_in(self, directory: Path | None) -> None:
+        """Take `directory` for the one that relative paths begin at, here and below."""
+        self._directory = directory
+        super().stand_in(directory)
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is known where relative paths begin."""
+        return self._directory is not None
+
+    def path_of(self, written: str | PathLike[str]) -> Path:
+        """Return the path `written`, as seen from the process."""
+        return (self._directory or Path()) / written
+
+
+def _parts(value: Any) -> list[FleetModel]:
+    """Return the mappings in the value of a field."""
+    entries: list[Any] = [value]
+    if isinstance(value, Mapping):
+        entries = list(cast("Mapping[Any, Any]", value).values())
+    elif isinstance(value, tuple):
+        entries = list(cast("tuple[Any, ...]", value))
+    return [each for each in entries if isinstance(each, FleetModel)]
 
 
 class NamedModel(FleetModel):

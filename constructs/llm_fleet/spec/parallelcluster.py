@@ -8,6 +8,7 @@ from pydantic import Field, WithJsonSchema
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os
 from llm_fleet.rules.terms import ImmutableChanges, QueueUpdateStrategy, ScalingStrategy
 from llm_fleet.spec.cluster import ClusterSpec
+from llm_fleet.spec.node_setup import NodeScripts
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
@@ -104,6 +105,11 @@ class ParallelClusterSpec(ClusterSpec):
     """Whether you have stopped the compute fleet, so that changes pass which need that. Default: no."""
     overrides: Mapping[str, Any] = {}
     """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
+    accounting: Accounting | None = None
+    """Where Slurm's accounting is kept, outside the cluster. Default: none."""
+    scripts: Annotated[NodeScripts | None, InFile(NodeScripts)] = NodeScripts()
+    """Which scripts nodes run once they are configured; in Python `None` for none. Default: those that llm-fleet
+    ships."""
 
     @property
     def queue_of(self) -> Mapping[str, Queue]:
@@ -133,5 +139,3 @@ class PlacedParallelCluster(ParallelClusterSpec):
     cluster_name: str = ""  # pyright: ignore[reportIncompatibleVariableOverride]
     """Its name as the user gave it; ParallelCluster's has a hash behind it (see `name_with_hash`)."""
     region: str
-    accounting: Accounting | None = None
-    """Accounting outside the cluster; `None` for none."""

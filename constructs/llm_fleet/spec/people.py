@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.spec.references import SECRET, Secret
+from llm_fleet.spec.model import WithPaths
+from llm_fleet.spec.references import SECRET, Key, Secret
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import InFile, Quantity, Several
@@ -84,12 +85,13 @@ class SlurmAccount(Spec):
     """How long a job may run, e.g. `2 days`. Default: no limit but the partition's."""
 
 
-class Directory(Spec):
+class Directory(WithPaths, Spec):
     """An LDAP directory or Active Directory that nodes know people from, by SSSD, over TLS alone.
 
     The cluster checks it. On ParallelCluster it becomes the section `DirectoryService`.
     """
 
+    may_be_secret: ClassVar[bool] = True
     written_as: ClassVar[Mapping[str, str]] = {"bind_secret_arn": "bind_secret"}
     other_words: ClassVar[Mapping[str, str]] = {
         "uri": "write `uris`, a list",
@@ -141,6 +143,8 @@ class Directory(Spec):
     """A login name that every node must find before it is green. Default: none."""
     sssd_on_image: bool = False
     """Your word that the image carries SSSD. Default: no; it comes from the pinned `downloads`."""
+    bind_secret_key: Key | None = None
+    """ARN of the KMS key that encrypts the secret, where that is named by its ARN. Default: `aws/secretsmanager`."""
 
     @property
     def bind_secret_arn(self) -> str:

@@ -141,6 +141,7 @@ SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
 BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
+_BUCKET_NAME = Reference(noun="a bucket", name="name", attribute="bucket_name")
 SECRET = Reference(noun="a secret", name="ARN", attribute="secret_arn", form=SECRET_ARN)
 TOPIC = Reference(noun="an SNS topic", name="ARN", attribute="topic_arn", form=TOPIC_ARN)
 _OWN_SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id", form=SUBNET_ID)
@@ -169,6 +170,8 @@ LogGroup = Annotated[_LogGroup | str, LOG_GROUP]
 """A log group, or its name."""
 Bucket = Annotated[_S3Bucket | str, BUCKET]
 """A bucket, or its `s3://` address."""
+NamedBucket = Annotated[_S3Bucket | str, _BUCKET_NAME]
+"""A bucket, or its name."""
 Secret = Annotated[_SecretsManagerSecret | str, SECRET]
 """A secret of Secrets Manager, or its ARN."""
 Topic = Annotated[_SnsTopic | str, TOPIC]

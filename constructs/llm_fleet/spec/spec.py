@@ -132,6 +132,8 @@ class Spec(FleetModel):
 
     switch: ClassVar[bool] = False
     """Whether `true` in a fleet file stands for the mapping with its defaults, and `false` for none."""
+    may_be_secret: ClassVar[bool] = False
+    """Whether what stands in its place by mistake may be a secret, which no message in Python repeats."""
 
     if not TYPE_CHECKING:
 
@@ -445,13 +447,14 @@ def _of_reader(error: ErrorDetails) -> Problem:
 
 def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -> Problem:
     wanted_class = bare(annotation)
-    code = Code.WRONG_TYPE
+    code, shown = Code.WRONG_TYPE, given
     if isinstance(wanted_class, type) and issubclass(wanted_class, Enum):
         code = Code.NOT_A_CHOICE
         wanted = " or ".join(f"{wanted_class.__name__}.{member.name}" for member in wanted_class)
         remedy = f"write {wanted_class.__name__}.{next(iter(wanted_class)).name}, or another of them"
     elif isinstance(wanted_class, type) and issubclass(wanted_class, Spec):
         wanted, remedy = f"a {wanted_class.__name__}", f"write {wanted_class.in_python()}"
+        shown = None if wanted_class.may_be_secret else given
     elif kinds := kinds_of(annotation):
         wanted = " or ".join(f"a {each.__name__}" for each in kinds.values())
         remedy = f"write {next(iter(kinds.values())).__name__}()"
@@ -466,7 +469,7 @@ def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -
         remedy = f"write {wanted}"
     noun = "None" if given is None else f"of type {type(given).__name__}"
     return Problem(
-        code=code, message=f"this must be {wanted}, and is {noun}", remedy=remedy, value=given, allowed=wanted
+        code=code, message=f"this must be {wanted}, and is {noun}", remedy=remedy, value=shown, allowed=wanted
     )
 
 

@@ -6,12 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
+from llm_fleet.spec.model import WithPaths
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import PATH
@@ -121,7 +122,7 @@ class TrainingImage(Spec):
         return training_image_families()[self.kind.value].versions[version].pytorch
 
 
-class SourceBundle(Spec):
+class SourceBundle(WithPaths, Spec):
     """A folder that goes to the job as it is, and the script in it that is run.
 
     The container unpacks it to `/opt/ml/code`, installs its `requirements.txt` where there is one, and runs the script
@@ -139,8 +140,6 @@ class SourceBundle(Spec):
     entry_point: Annotated[str, Field(examples=["train.py"])]
     """The script, from the folder."""
 
-    _directory: Path | None = PrivateAttr(default=Path())
-
     @classmethod
     def from_shorthand(cls, written: Any) -> Any:
         """Let the path of the script stand for folder and script."""
@@ -153,10 +152,6 @@ class SourceBundle(Spec):
     def shorthand_schemas(cls) -> list[dict[str, Any]]:
         """Offer an example."""
         return [{"type": "string", "examples": ["train/train.py"]}]
-
-    def stand_in(self, directory: Path | None) -> None:
-        """Let `folder` begin at `directory`, the fleet file's; with `None`, nothing is looked for. For the loader."""
-        self._directory = directory
 
     @property
     def place(self) -> Path | None:

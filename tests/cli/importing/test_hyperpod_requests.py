@@ -153,7 +153,7 @@ def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -
     config = {"SourceS3Uri": "s3://sagemaker-mine/scripts/v1/", "OnCreate": "setup.sh"}
     result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS], **IN_OREGON)
     cluster = parse_fleet(result.text).hyperpod_clusters["my-request"]
-    assert (cluster.scripts.bucket_name, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
+    assert (cluster.scripts.bucket, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
     assert cluster.by_name["controller"].on_create == "setup.sh"
     assert cluster.by_name["controller"].on_init_complete is None
     assert cluster.by_name["workers"].on_create is None

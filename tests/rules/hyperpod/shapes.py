@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
+from llm_fleet.spec.cluster import NodeMount
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.slurm_database import AccountingDatabase
 
@@ -21,8 +22,8 @@ LOGIN = InstanceGroup.login("ml.m5.xlarge", name="login-group", on_init_complete
 WORKERS = InstanceGroup.workers("worker-group", "ml.trn1.32xlarge", count=4, partition="trn1", on_init_complete=SCRIPT)
 
 
-LUSTRE = Mount(kind="lustre", mount_path="/fsx", availability_zone_id="usw2-az4")
-HOME = Mount(kind="open_zfs", mount_path="/home", availability_zone_id="usw2-az4")
+LUSTRE = NodeMount(kind="lustre", mount_path="/fsx", availability_zone_id="usw2-az4")
+HOME = NodeMount(kind="open_zfs", mount_path="/home", availability_zone_id="usw2-az4")
 
 
 def cluster(*groups: InstanceGroup, **changes: Any) -> PlacedCluster:

@@ -1,25 +1,25 @@
 """Clusters and training runtimes for tests of their rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.environment import check_training
-from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
+from llm_fleet.spec.cluster import NodeGroup
 from llm_fleet.spec.training_runtime import AnyEnvironment, TrainingRuntime
 
 TRN1, TRN2, GPU, CPU = "ml.trn1.32xlarge", "ml.trn2.48xlarge", "ml.p5.48xlarge", "ml.m5.xlarge"
 
 
-def group(name: str, *types: str, mounts: Sequence[str] | None = None) -> TrainingGroup:
+def group(name: str, *types: str) -> NodeGroup:
     """A compute group."""
-    mounted = None if mounts is None else frozenset(mounts)
-    return TrainingGroup(name=name, role=NodeType.COMPUTE, instance_types=types, mounts=mounted)
+    return NodeGroup(name=name, role=NodeType.COMPUTE, instance_types=types)
 
 
-def place(*groups: TrainingGroup, **options: Any) -> TrainingPlace:
+def place(*groups: NodeGroup, **options: Any) -> TrainingPlace:
     """A cluster with Lustre at /fsx, whose nodes fetch from a mirror unless `options` say otherwise."""
-    controller = TrainingGroup(name="controller", role=NodeType.CONTROLLER, instance_types=[CPU])
+    controller = NodeGroup(name="controller", role=NodeType.CONTROLLER, instance_types=[CPU])
     given: dict[str, Any] = {
         "shared": [SharedFolder(kind="open_zfs", path="/home"), SharedFolder(kind="lustre", path="/fsx")],
         "region": "us-west-2",

@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.environment import check_training, plan_fabrics
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace, folder_of
 from llm_fleet.rules.training.packages import plan
+from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.training_runtime import (
     AnyEnvironment,
     CompileCache,
@@ -26,14 +26,16 @@ NEURON_ONLY = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"
 
 def test_the_usual_folder_is_on_lustre_else_on_what_all_share() -> None:
     assert folder_of(TrainingRuntime(), place()) == "/fsx/llm-fleet"
-    home = place(group("a", TRN1), group("b", TRN1, mounts=["/home"]))
+    lustre = SharedFolder(kind="lustre", path="/fsx", groups=["a"])
+    home = place(group("a", TRN1), group("b", TRN1), shared=[SharedFolder(kind="open_zfs", path="/home"), lustre])
     assert folder_of(TrainingRuntime(), home) == "/home/llm-fleet"
     assert folder_of(TrainingRuntime(folder="/fsx//a/./b/"), place()) == "/fsx/a/b"
 
 
 def test_without_shared_storage_there_is_no_runtime() -> None:
     assert found(place(shared=[])) == [("LF800", "folder")]
-    assert found(place(group("a", TRN1), group("b", TRN1, mounts=[]))) == [("LF800", "folder")]
+    lustre = SharedFolder(kind="lustre", path="/fsx", groups=["a"])
+    assert found(place(group("a", TRN1), group("b", TRN1), shared=[lustre])) == [("LF800", "folder")]
 
 
 @pytest.mark.parametrize("folder", ["/fsx", "/opt/x", "fsx/x", "/", "/fsx/../etc", "/fsx/a b", "/fsxx/a", "/fsx/$HOME"])
@@ -179,7 +181,7 @@ neuron: Callable[..., Any] = NeuronEnvironment
 server: Callable[..., Any] = ServerEnvironment
 cache: Callable[..., Any] = CompileCache
 runtime: Callable[..., Any] = TrainingRuntime
-setup: Callable[..., Any] = NodeSetup
+cluster: Callable[..., Any] = ClusterSpec
 
 BAD: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "an image that is none": (container, {"image": 1}, "image"),
@@ -203,7 +205,7 @@ BAD: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "processes in a list": (runtime, {"processes": [8]}, "processes"),
     "processes that are no number": (runtime, {"processes": {"workers": True}}, "processes.workers"),
     "a secret's name": (runtime, {"hub_token_secret": "hf_secret"}, "hub_token_secret"),
-    "a runtime that is a mapping": (setup, {"training": {}}, "training"),
+    "a runtime that is a word": (cluster, {"training": "neuron"}, "training"),
 }
 
 
@@ -225,5 +227,5 @@ def test_what_is_right_passes() -> None:
         processes={"workers": NUMBER_TOKEN},
         compile_cache=CompileCache(),
     )
-    assert NodeSetup(training=good).training is good
+    assert ClusterSpec(training=good).training is good
     assert found(place(), processes={"workers": NUMBER_TOKEN}) == []

@@ -72,13 +72,13 @@ def _of_storage(fleet: Fleet) -> Iterator[NamedBucket]:
 
 def _of_clusters(fleet: Fleet) -> Iterator[NamedBucket]:
     for name, cluster in fleet.hyperpod_clusters.items():
-        bucket = cluster.scripts.bucket_name
-        if bucket is not None:
+        bucket = cluster.scripts.bucket
+        if isinstance(bucket, str):
             path = ("clusters", name, "scripts", "bucket")
             yield _of(_S3 + bucket, "nodes fetch their lifecycle scripts from", True, path)
     for name, cluster in fleet.clusters.items():
         for index, mount in enumerate(cluster.s3_mounts):
-            if mount.bucket.startswith(_S3):
+            if isinstance(mount.bucket, str) and mount.bucket.startswith(_S3):
                 yield _of(mount.bucket, "nodes mount", False, ("clusters", name, "s3_mounts", index))
 
 

@@ -42,9 +42,9 @@ class JobConfig(TrainingRunSpec):
     _numbers: TrainedShape | None = PrivateAttr(default=None)
     _unread: tuple[Problem, ...] = PrivateAttr(default=())
 
-    def stand_in(self, directory: Path) -> None:
+    def stand_in(self, directory: Path | None) -> None:
         """Take `directory`, that of the fleet file, for the one that `config` begins at, and read it."""
-        if self.config is not None:
+        if self.config is not None and directory is not None:
             self._numbers, problems = read_trained_shape(directory / self.config)
             self._unread = tuple(problems)
 

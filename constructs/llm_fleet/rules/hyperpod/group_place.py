@@ -11,7 +11,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, rule
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number, repeated
-from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
+from llm_fleet.spec.cluster import NodeMount
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 _IDS = {
@@ -275,7 +276,7 @@ def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
     ]
 
 
-def _apart(where: str, what: str, zone: str, mount: Mount) -> Problem:
+def _apart(where: str, what: str, zone: str, mount: NodeMount) -> Problem:
     return Problem(
         code=Code.MOUNT_ZONE,
         message=f"{where}, and the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
@@ -297,7 +298,7 @@ def _check_vpc(cluster: PlacedCluster) -> Iterator[Problem]:
         )
 
 
-def _check_kinds(mounts: Sequence[Mount]) -> Iterator[Problem]:
+def _check_kinds(mounts: Sequence[NodeMount]) -> Iterator[Problem]:
     for kind, count in repeated(mount.kind for mount in mounts).items():
         yield Problem(
             code=Code.MOUNT_TWICE,
@@ -309,7 +310,7 @@ def _check_kinds(mounts: Sequence[Mount]) -> Iterator[Problem]:
         )
 
 
-def _check_overlaps(mounts: Sequence[Mount]) -> Iterator[Problem]:
+def _check_overlaps(mounts: Sequence[NodeMount]) -> Iterator[Problem]:
     for first, second in combinations(mounts, 2):
         if (
             first.kind != second.kind

@@ -203,9 +203,10 @@ def check_strategy(cluster: PlacedCluster) -> Iterator[Problem]:
 @rule
 def check_accounting_database(cluster: PlacedCluster) -> Iterator[Problem]:
     """Check that an accounting database stands beside Continuous provisioning, and its fields."""
-    if cluster.accounting_database is None:
+    database = cluster.spec.accounting_database
+    if database is None:
         return
-    yield from (each.under("accounting_database") for each in check_accounting_fields(cluster.accounting_database))
+    yield from (each.under("accounting_database") for each in check_accounting_fields(database))
     if not cluster.spec.continuous:
         yield Problem(
             code=Code.ACCOUNTING_NOT_CONTINUOUS,
@@ -284,7 +285,7 @@ GROUP_RULES: tuple[Callable[[InstanceGroup], list[Problem]], ...] = (
 CLUSTER_RULES: tuple[Callable[[PlacedCluster], list[Problem]], ...] = (
     lambda cluster: check_cluster_name(cluster.spec.cluster_name),
     lambda cluster: check_hyperpod_region(cluster.region),
-    lambda cluster: check_lifecycle_source(cluster.lifecycle_source_s3_uri, has_script=False),
+    lambda cluster: check_lifecycle_source(cluster.lifecycle_source_s3_uri),
     lambda cluster: check_tags(cluster.spec.tags),
     check_group_number,
     check_group_names_unique,

@@ -272,18 +272,10 @@ def check_lifecycle_or_script(group: InstanceGroup) -> Iterator[Problem]:
 
 
 @rule
-def check_lifecycle_source(source_s3_uri: str | None, *, has_script: bool) -> Iterator[Problem]:
-    """Check `SourceS3Uri`, and that it is there when a group of the request has a script."""
+def check_lifecycle_source(source_s3_uri: str | None) -> Iterator[Problem]:
+    """Check `SourceS3Uri`."""
     limit, path = group_limit("LifeCycleConfig.SourceS3Uri"), ("lifecycle_source_s3_uri",)
-    if source_s3_uri is None:
-        if has_script:
-            yield Problem(
-                code=Code.LIFECYCLE_SOURCE,
-                message="a group runs a lifecycle script, and nothing says where it lies",
-                remedy="write s3://<bucket>/<prefix>/, or drop the script and let the AMI configure the nodes",
-                path=path,
-            )
-    elif not is_unresolved(source_s3_uri) and not limit.fits(source_s3_uri):
+    if source_s3_uri is not None and not is_unresolved(source_s3_uri) and not limit.fits(source_s3_uri):
         yield Problem(
             code=Code.LIFECYCLE_SOURCE,
             message="the place of the lifecycle scripts is no S3 URI"

@@ -14,12 +14,15 @@ from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.problem import PathPart, Problem, rule
-from llm_fleet.rules.terms import CapacityType
+from llm_fleet.rules.terms import CapacityType, NodeType, ParallelClusterHook, StorageKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.training.environment_place import SharedFolder
 from llm_fleet.rules.values import check_number
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster
+from llm_fleet.spec.cluster import NodeGroup
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
+from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 _HOME = "home"
 
@@ -33,6 +36,49 @@ def efa_of(resource: ComputeResource) -> bool:
         return resource.efa
     known = known_types(resource)
     return bool(known) and len(known) == len(resource.types) and all(facts.efa_interfaces > 0 for facts in known)
+
+
+HEAD_NODE = "HeadNode"
+"""The head node's group among those of a cluster's nodes."""
+
+
+def pool_group(pool: LoginPool) -> str:
+    """Return the group of the nodes of `pool`; a queue may have the pool's own name."""
+    return f"LoginNodes-{pool.name}"
+
+
+def node_groups(cluster: ParallelClusterSpec) -> list[NodeGroup]:
+    """Return every group of nodes: the head node, each queue under its name, each login pool."""
+    hook = None if cluster.scripts is None else ParallelClusterHook.ON_NODE_CONFIGURED
+    head = NodeGroup(
+        name=HEAD_NODE,
+        role=NodeType.CONTROLLER,
+        instance_types=[cluster.head_node.instance_type],
+        efa=False,
+        hook=hook,
+    )
+    queues = [
+        NodeGroup(
+            name=queue.name,
+            role=NodeType.COMPUTE,
+            instance_types=list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.types)),
+            partition=queue.name,
+            efa=any(efa_of(resource) for resource in queue.compute_resources),
+            hook=hook,
+        )
+        for queue in cluster.queues
+    ]
+    pools = [
+        NodeGroup(name=pool_group(pool), role=NodeType.LOGIN, instance_types=[pool.instance_type], efa=False, hook=hook)
+        for pool in cluster.login_pools
+    ]
+    return [head, *queues, *pools]
+
+
+def shared_folder(storage: SharedStorage) -> SharedFolder:
+    """Return `storage`, which ParallelCluster mounts on every node, as training asks of it."""
+    lustre = storage.kind is StorageKind.FSX_LUSTRE
+    return SharedFolder(kind="lustre" if lustre else storage.kind.value, path=storage.mount_dir)
 
 
 def exclusive_of(queue: Queue) -> bool:

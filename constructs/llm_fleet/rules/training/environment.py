@@ -19,7 +19,6 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import check_neuron_name, check_neuron_release
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.environment_place import (
-    TrainingGroup,
     TrainingPlace,
     check_compile_cache,
     check_folder,
@@ -41,6 +40,7 @@ from llm_fleet.rules.training.packages import (
     plan,
 )
 from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.cluster import NodeGroup
 from llm_fleet.spec.training_runtime import EnvironmentKind, EnvironmentUse, TrainingRuntime
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -324,7 +324,7 @@ def plan_fabrics(
     return planned
 
 
-def fabric_of(group: TrainingGroup) -> TrainingFabric:
+def fabric_of(group: NodeGroup) -> TrainingFabric:
     """Return the fabric of the nodes of `group`; that of the least of its instance types, where they differ."""
     known = [facts for name in group.instance_types if (facts := facts_of_type(name)) is not None]
     accelerators = {facts.accelerator for facts in known}
@@ -332,7 +332,7 @@ def fabric_of(group: TrainingGroup) -> TrainingFabric:
     return fabric_for(accelerator, efa=bool(known) and all((facts.efa_interfaces or 0) > 0 for facts in known))
 
 
-def processes_of(group: TrainingGroup, runtime: TrainingRuntime) -> int:
+def processes_of(group: NodeGroup, runtime: TrainingRuntime) -> int:
     """Return how many processes of a job a node of `group` has; 1 where nobody knows."""
     told = runtime.processes.get(group.name)
     if told is not None:
@@ -341,7 +341,7 @@ def processes_of(group: TrainingGroup, runtime: TrainingRuntime) -> int:
     return min(counts, default=1)
 
 
-def _release(group: TrainingGroup, place: TrainingPlace, environments: Sequence[PlannedEnvironment]) -> str | None:
+def _release(group: NodeGroup, place: TrainingPlace, environments: Sequence[PlannedEnvironment]) -> str | None:
     """Return the Neuron release that jobs of `group` run with: its environment's, else that of the hosts."""
     own = next((each.release for each in environments if group.name in each.groups and each.stack), None)
     release = own or place.neuron_release

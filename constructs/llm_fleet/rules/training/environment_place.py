@@ -1,7 +1,7 @@
 """The cluster that a training runtime is for, and what nodes there carry for it: folder, cache, values for jobs."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import normpath
 from typing import Any
@@ -16,32 +16,8 @@ from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import SECRET_VARIABLE, did_you_mean
-from llm_fleet.spec.hyperpod_cluster import Mount
-from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup
 from llm_fleet.spec.training_runtime import CompileCache, TrainingRuntime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingGroup:
-    """A group of nodes."""
-
-    name: str
-    role: NodeType
-    instance_types: Sequence[str]
-    """Those that it may be made of; types made by `InstanceType.of` bring their own facts."""
-    mounts: frozenset[str] | None = None
-    """Paths of the file systems that its nodes mount; `None` for all of the cluster's."""
-
-    @classmethod
-    def of_hyperpod(cls, group: InstanceGroup, mounts: Iterable[Mount]) -> "TrainingGroup":
-        """Return a group of a HyperPod cluster whose file systems are `mounts`."""
-        mounted = frozenset(mount.mount_path for mount in mounts if group.mounts(mount.kind))
-        return cls(name=group.name, role=group.node_type, instance_types=group.types, mounts=mounted)
-
-    @property
-    def computes(self) -> bool:
-        """Whether jobs run on it."""
-        return self.role is NodeType.COMPUTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +27,15 @@ class SharedFolder:
     kind: str
     """`lustre`, or another one."""
     path: str
+    groups: Sequence[str] | None = None
+    """Names of the groups whose nodes mount it; `None` for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlace:
     """A cluster, as far as training asks."""
 
-    groups: Sequence[TrainingGroup]
+    groups: Sequence[NodeGroup]
     shared: Sequence[SharedFolder] = ()
     region: str | None = None
     """`None` or a token: nobody knows it yet."""
@@ -72,10 +50,34 @@ class TrainingPlace:
     internet: bool = True
     """Whether nodes reach it; `True` also where nobody knows."""
 
+    @classmethod
+    def of(
+        cls,
+        cluster: ClusterSpec,
+        groups: Sequence[NodeGroup],
+        shared: Sequence[SharedFolder],
+        *,
+        files: Sequence[Mapping[str, Any]] | None,
+        region: str | None,
+        os: str | None = None,
+        internet: bool = True,
+    ) -> "TrainingPlace":
+        """Return `cluster`, which has `groups` of nodes that share the file systems `shared`."""
+        return cls(
+            groups=groups,
+            shared=shared,
+            region=region,
+            neuron_release=None if cluster.neuron is None else cluster.neuron.release,
+            os=os,
+            source="none" if cluster.downloads is None else cluster.downloads.source,
+            files=files,
+            internet=internet,
+        )
+
     @property
-    def compute_groups(self) -> list[TrainingGroup]:
+    def compute_groups(self) -> list[NodeGroup]:
         """Those that jobs run on."""
-        return [group for group in self.groups if group.computes]
+        return [group for group in self.groups if group.role is NodeType.COMPUTE]
 
 
 def facts_of_type(name: str) -> Instance | Ec2Instance | None:
@@ -83,7 +85,7 @@ def facts_of_type(name: str) -> Instance | Ec2Instance | None:
     return facts_of(name) or ec2_facts_of(name) or facts_of(f"ml.{name}")
 
 
-def neuron_families(group: TrainingGroup) -> list[str]:
+def neuron_families(group: NodeGroup) -> list[str]:
     """Return the instance families of `group` that have Neuron devices, e.g. `trn1`."""
     known = [facts_of_type(name) for name in group.instance_types]
     return list(dict.fromkeys(facts.family for facts in known if facts and facts.accelerator == "neuron"))
@@ -133,10 +135,8 @@ _BARE = re.compile(r"[^A-Za-z0-9._/+-]")
 
 def shared_by_all(place: TrainingPlace) -> list[SharedFolder]:
     """Return the file systems that the nodes of all compute groups mount, Lustre first."""
-    groups = place.compute_groups
-    found = [
-        each for each in place.shared if all(group.mounts is None or each.path in group.mounts for group in groups)
-    ]
+    names = {group.name for group in place.compute_groups}
+    found = [each for each in place.shared if each.groups is None or names <= {*each.groups}]
     return sorted(found, key=lambda each: each.kind != "lustre")
 
 
@@ -194,7 +194,8 @@ def _no_folder(folder: str, shared: list[SharedFolder]) -> Problem:
 
 def _not_shared(place: TrainingPlace) -> Problem:
     some = [each.path for each in place.shared]
-    missing = [group.name for group in place.compute_groups if group.mounts is not None and not group.mounts]
+    names = [group.name for group in place.compute_groups]
+    missing = [name for name in names if not any(each.groups is None or name in each.groups for each in place.shared)]
     why = f": {', '.join(missing)} mount{'s' if len(missing) == 1 else ''} none" if some and missing else ""
     return Problem(
         code=Code.TRAINING_SHARED,

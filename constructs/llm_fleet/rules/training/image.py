@@ -10,9 +10,10 @@ from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, neuron_families
+from llm_fleet.rules.training.environment_place import TrainingPlace, neuron_families
 from llm_fleet.rules.training.packages import PlannedEnvironment, families_of, plain
 from llm_fleet.rules.training.smp_run import check_smp_image, check_smp_place
+from llm_fleet.spec.cluster import NodeGroup
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.training_runtime import (
     ContainerEnvironment,
@@ -225,7 +226,7 @@ def _groups(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[P
             )
 
 
-def _wrong(group: TrainingGroup, known: tuple[str, ...] | None) -> str | None:
+def _wrong(group: NodeGroup, known: tuple[str, ...] | None) -> str | None:
     families = neuron_families(group)
     if not families:
         return "models are exported on Neuron devices, and this group has none"

@@ -19,7 +19,8 @@ from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, facts_of_type, neuron_families
+from llm_fleet.rules.training.environment_place import TrainingPlace, facts_of_type, neuron_families
+from llm_fleet.spec.cluster import NodeGroup
 from llm_fleet.spec.training_runtime import (
     CondaEnvironment,
     EnvironmentKind,
@@ -211,7 +212,7 @@ def families_of(environment: TrainingEnvironment, stack: str | None) -> tuple[st
     return None if server is None else server.families
 
 
-def _may_run(group: TrainingGroup, environment: TrainingEnvironment, stack: str | None) -> bool:
+def _may_run(group: NodeGroup, environment: TrainingEnvironment, stack: str | None) -> bool:
     """Whether jobs of `group` may run in an environment that names no groups."""
     if environment.kind is EnvironmentKind.NEURON or environment.used_for == EnvironmentUse.EXPORT:
         families, known = neuron_families(group), families_of(environment, stack)
