@@ -1,11 +1,25 @@
-"""What all stacks of a fleet have in common."""
+"""What all stacks of a fleet have in common, and what those that come and go stand on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.fleet_file.choices import Removal
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
+from llm_fleet.references import bucket_of
+
+if TYPE_CHECKING:
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
+    from llm_fleet.sagemaker.workbench import ReachableCluster
+    from llm_fleet_stacks.cluster_stacks import HyperPodStack, ParallelClusterStack
+    from llm_fleet_stacks.storage_stacks import StorageStack
 
 
 class FleetStack(cdk.Stack):
@@ -20,25 +34,27 @@ class FleetStack(cdk.Stack):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        part: str,
         *,
+        fleet: Fleet,
+        env: cdk.Environment,
         description: str,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
-        termination_protection: bool = False,
+        outlives: bool = False,
     ) -> None:
-        """Make an empty stack. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        """Make an empty stack `<fleet>-<part>` with the tags of `fleet`.
 
-        `termination_protection`: whether CloudFormation refuses to delete the stack until it is taken off.
+        `outlives`: whether clusters and services stand on it; unless the fleet says otherwise, CloudFormation then
+        refuses to delete it.
         """
+        name = f"{fleet.name}-{part}"
         super().__init__(
             scope,
-            id,
+            name,
             env=env,
-            tags=tags,
+            tags=fleet.tags,
             description=f"{description} (llm-fleet)",
-            stack_name=id,
-            termination_protection=termination_protection,
+            stack_name=name,
+            termination_protection=outlives and fleet.termination_protection,
         )
         cdk.CrossStackReferences.of(self).consume(cdk.ReferenceStrength.STRONG)
 
@@ -65,6 +81,45 @@ class FleetStack(cdk.Stack):
             reference: cdk.Reference = token  # pyright: ignore[reportAssignmentType]
             return cdk.Stack.of(reference.target) is self
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A fleet with what has been made of it before."""
+
+    fleet: Fleet
+    env: cdk.Environment
+    """Account and region of all stacks."""
+    network: Network | NetworkConfig | None
+    """One that another stack has made, the description of an existing one, or none."""
+    storage: "StorageStack"
+    """Has the fleet's own buckets, file systems and key."""
+    database: "SlurmDatabase | None"
+    """The fleet's own for Slurm's accounting; `None` without one."""
+    clusters: "dict[str, HyperPodStack | ParallelClusterStack]" = field(default_factory=dict)  # pyright: ignore
+    """Those of the fleet that are made already, by their keys in the fleet file."""
+
+    def network_in(self, stack: Construct) -> Network | None:
+        """Return the network for use in `stack`; see `network_for`."""
+        return network_for(stack, self.network)
+
+    def reached(self, names: Sequence[str]) -> "list[ReachableCluster]":
+        """Return the clusters of those `names`, keys of the fleet file, in their order."""
+        return [self.clusters[name].cluster for name in names]
+
+    def buckets_in(self, stack: Construct, names: Iterable[str]) -> list[s3.IBucket]:
+        """Return the buckets of `names`: a key of the fleet's own, or `s3://` and the name of an existing one."""
+        own = cast("Mapping[str, s3.IBucket]", self.storage.buckets)
+        return [own[name] if name in own else cast("s3.IBucket", bucket_of(stack, name)) for name in names]
+
+
+def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Network | None:
+    """Return `network` for use in `scope`'s stack: as it is if a stack made it, imported if it existed before."""
+    if not isinstance(network, NetworkConfig):
+        return network
+    if network.vpc is None:
+        raise TypeError("the description of a new network belongs in a NetworkStack")
+    return FleetNetwork.from_attributes(scope, "Network", network.vpc)
 
 
 REMOVAL = {

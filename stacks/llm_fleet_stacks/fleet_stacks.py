@@ -10,26 +10,19 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.fleet_file.check_network import endpoint_features
-from llm_fleet.fleet_file.check_stack_names import EXPORT
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
-from llm_fleet_stacks.ground import Ground
-from llm_fleet_stacks.network_stack import NetworkStack
+from llm_fleet_stacks.cluster_stacks import HyperPodStack, ParallelClusterStack
+from llm_fleet_stacks.fleet_stack import Ground
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
-from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.storage_stacks import DatabaseStack, NetworkStack, StorageStack
 
 if TYPE_CHECKING:
-    from llm_fleet.accounting.slurm_database import SlurmDatabase
     from llm_fleet.spec.monitoring import ClusterMetrics
-    from llm_fleet_stacks.database_stack import DatabaseStack
-    from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-    from llm_fleet_stacks.inference_stack import ExportStack, InferenceStack
-    from llm_fleet_stacks.monitoring_stack import MetricsStack, MonitoringStack
-    from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
+    from llm_fleet_stacks.inference_stacks import ExportStack, InferenceStack
+    from llm_fleet_stacks.monitoring_stacks import MetricsStack, MonitoringStack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +35,9 @@ class FleetStacks:
     network: NetworkStack | None
     """`None` when the fleet stands in an existing network, or in SageMaker's."""
     storage: StorageStack
-    database: "DatabaseStack | None"
+    database: DatabaseStack | None
     """`None` when the fleet has no database for Slurm's accounting."""
-    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]"
+    clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
     metrics: "MetricsStack | None"
     """`None` unless a workspace is made for what nodes measure."""
@@ -68,42 +61,31 @@ class FleetStacks:
         network_stack, network = _network(scope, fleet, env)
         storage = StorageStack(
             scope,
-            f"{fleet.name}-storage",
-            config=fleet.storage,
-            fleet_name=fleet.name,
+            fleet=fleet,
+            env=env,
             network=network,
             # Its name is its stack's: one that was taken out, and is retained, would be in the way of the next. So a
             # fleet that is without clusters for a while keeps it; one that only ever serves has nothing to keep.
             lifecycle_bucket=bool(fleet.clusters) or not _is_without_nodes(fleet),
-            env=env,
-            tags=fleet.tags,
-            termination_protection=fleet.termination_protection,
         )
-        database_stack = _database(scope, fleet, network, env)
-        database = database_stack.database if database_stack is not None else None
+        database, config = None, fleet.storage.slurm_database
+        if config is not None and network is not None:  # The fleet file has been refused with one and not the other.
+            database = DatabaseStack(scope, fleet=fleet, env=env, network=network, config=config)
         metrics_stack, metrics = _metrics(scope, fleet, env)
-        clusters = {
-            name: _cluster(
-                scope,
-                name,
-                cluster,
-                fleet,
-                storage=storage,
-                network=network,
-                database=database,
-                metrics=metrics.get(name),
-                env=env,
-            )
-            for name, cluster in fleet.clusters.items()
-        }
-        monitoring = _monitoring(scope, fleet, storage=storage, database=database, clusters=clusters, env=env)
-        ground = Ground(fleet=fleet, storage=storage, network=network, clusters=clusters, env=env)
+        ground = Ground(fleet=fleet, env=env, network=network, storage=storage, database=database and database.database)
+        for name, cluster in fleet.clusters.items():
+            if isinstance(cluster, HyperPodConfig):
+                stack = HyperPodStack(scope, name, config=cluster, ground=ground, metrics=metrics.get(name))
+            else:
+                stack = ParallelClusterStack(scope, name, config=cluster, ground=ground, metrics=metrics.get(name))
+            ground.clusters[name] = stack
+        monitoring = _monitoring(scope, ground)
         exports, services = _services(scope, ground)
         made = cls(
             network=network_stack,
             storage=storage,
-            database=database_stack,
-            clusters=clusters,
+            database=database,
+            clusters=ground.clusters,
             metrics=metrics_stack,
             monitoring=monitoring,
             exports=exports,
@@ -127,23 +109,14 @@ def _is_without_nodes(fleet: Fleet) -> bool:
     return any(without_nodes)
 
 
-def _database(
-    scope: Construct, fleet: Fleet, network: Network | NetworkConfig | None, env: cdk.Environment
-) -> "DatabaseStack | None":
-    config = fleet.storage.slurm_database
-    if config is None or network is None:  # the fleet file has been refused if there is one without the other
-        return None
-    from llm_fleet_stacks.database_stack import DatabaseStack
-
-    return DatabaseStack(
-        scope,
-        f"{fleet.name}-database",
-        config=config,
-        network=network,
-        env=env,
-        tags=fleet.tags,
-        termination_protection=fleet.termination_protection,
-    )
+def _network(
+    scope: Construct, fleet: Fleet, env: cdk.Environment
+) -> tuple[NetworkStack | None, Network | NetworkConfig | None]:
+    """Return the stack that makes the network, if one does, and what the other stacks are given."""
+    if fleet.network is None or fleet.network.vpc is not None:
+        return None, fleet.network
+    stack = NetworkStack(scope, fleet=fleet, env=env, config=fleet.network)
+    return stack, stack.network
 
 
 def _metrics(
@@ -151,117 +124,31 @@ def _metrics(
 ) -> "tuple[MetricsStack | None, Mapping[str, ClusterMetrics]]":
     if fleet.monitoring is None:
         return None, {}
-    from llm_fleet_stacks.monitoring_stack import metrics_of
+    from llm_fleet_stacks.monitoring_stacks import metrics_of
 
     return metrics_of(scope, fleet, env)
 
 
-def _monitoring(
-    scope: Construct,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    database: "SlurmDatabase | None",
-    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
-    env: cdk.Environment,
-) -> "MonitoringStack | None":
-    if fleet.monitoring is None:
+def _monitoring(scope: Construct, ground: Ground) -> "MonitoringStack | None":
+    if ground.fleet.monitoring is None:
         return None
-    from llm_fleet_stacks.monitoring_stack import MonitoringStack
+    from llm_fleet_stacks.monitoring_stacks import MonitoringStack
 
-    return MonitoringStack(
-        scope,
-        f"{fleet.name}-monitoring",
-        config=fleet.monitoring,
-        fleet=fleet,
-        storage=storage,
-        database=database,
-        clusters=clusters,
-        env=env,
-        tags=fleet.tags,
-    )
-
-
-def _cluster(
-    scope: Construct,
-    name: str,
-    config: HyperPodConfig | ParallelClusterConfig,
-    fleet: Fleet,
-    *,
-    storage: StorageStack,
-    network: Network | NetworkConfig | None,
-    database: "SlurmDatabase | None",
-    metrics: "ClusterMetrics | None",
-    env: cdk.Environment,
-) -> "HyperPodStack | ParallelClusterStack":
-    id = f"{fleet.name}-{name}"
-    if isinstance(config, HyperPodConfig):
-        from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-
-        return HyperPodStack(
-            scope,
-            id,
-            config=config,
-            fleet_name=fleet.name,
-            mounts=fleet.storage,
-            storage=storage,
-            network=network,
-            database=database,
-            metrics=metrics,
-            env=env,
-            tags=fleet.tags,
-        )
-    if network is None:
-        raise TypeError("a ParallelCluster stands in a network; the fleet file has been refused without one")
-    from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-
-    return ParallelClusterStack(
-        scope,
-        id,
-        config=config,
-        fleet_name=fleet.name,
-        mounts=fleet.storage,
-        storage=storage,
-        network=network,
-        database=database,
-        metrics=metrics,
-        env=env,
-        tags=fleet.tags,
-    )
+    return MonitoringStack(scope, config=ground.fleet.monitoring, ground=ground)
 
 
 def _services(scope: Construct, ground: Ground) -> "tuple[dict[str, ExportStack], dict[str, InferenceStack]]":
     """Return the stacks of exports and services. A model is compiled by hand: neither waits for the other."""
-    fleet = ground.fleet
-    if not fleet.services:
+    if not ground.fleet.services:
         return {}, {}
     if ground.network is None:
         raise TypeError("a service stands in a network; the fleet file has been refused without one")
-    from llm_fleet_stacks.inference_stack import ExportStack, InferenceStack
+    from llm_fleet_stacks.inference_stacks import ExportStack, InferenceStack
 
     exports: dict[str, ExportStack] = {}
     services: dict[str, InferenceStack] = {}
-    for name, config in fleet.services.items():
-        id = config.name_in(fleet.name)
+    for name, config in ground.fleet.services.items():
         if config.export is not None:
-            exports[name] = ExportStack(scope, f"{id}{EXPORT}", config=config, export=config.export, ground=ground)
-        services[name] = InferenceStack(scope, id, config=config, ground=ground)
+            exports[name] = ExportStack(scope, name, config=config, export=config.export, ground=ground)
+        services[name] = InferenceStack(scope, name, config=config, ground=ground)
     return exports, services
-
-
-def _network(
-    scope: Construct, fleet: Fleet, env: cdk.Environment
-) -> tuple[NetworkStack | None, Network | NetworkConfig | None]:
-    """Return the stack that makes the network, if one does, and what the other stacks are given."""
-    if fleet.network is None or fleet.network.vpc is not None:
-        return None, fleet.network
-    stack = NetworkStack(
-        scope,
-        f"{fleet.name}-network",
-        config=fleet.network,
-        endpoint_features=endpoint_features(fleet),
-        env=env,
-        tags=fleet.tags,
-        termination_protection=fleet.termination_protection,
-    )
-    return stack, stack.network

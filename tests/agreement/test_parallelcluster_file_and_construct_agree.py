@@ -40,8 +40,8 @@ from llm_fleet import (
 )
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet_stacks.cluster_stacks import ParallelClusterStack
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from local.parallelcluster.client import Oracle
 from tests.fleet_file.good_parallelcluster import edited
 from tests.made_clusters import parallel_cluster

@@ -9,8 +9,8 @@ import yaml
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.problem import FleetError
-from llm_fleet_stacks.monitoring_stack import monitored_from
-from llm_fleet_stacks.watch_stack import watch_of
+from llm_fleet_stacks.monitoring_stacks import monitored_cluster
+from llm_fleet_stacks.sagemaker_stacks import watch_of
 from tools.synth_environment import ROOT
 
 FULL = ROOT / "examples" / "hyperpod-full.yaml"
@@ -119,17 +119,17 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
     fleet = load(tmp_path, {"metrics": "cloudwatch", "budget": {"monthly": "1 USD"}})
     assert fleet.monitoring is not None
     assert fleet.monitoring.watched_of(fleet.clusters) == ["train"]
-    cluster = monitored_from("train", "train", fleet)
+    cluster = monitored_cluster("train", "train", fleet)
     assert (cluster.node_metrics, cluster.accelerators) == (True, True)
     silent = load(tmp_path, {"clusters": [], "budget": {"monthly": "1 USD"}})
     assert silent.monitoring is not None
     assert silent.monitoring.watched_of(silent.clusters) == []
-    assert not monitored_from("train", "train", silent).node_metrics
+    assert not monitored_cluster("train", "train", silent).node_metrics
     plain = {"kind": "hyperpod", "groups": {
         "controller": {"role": "controller", "type": "ml.m5.xlarge", "count": 1},
         "cpu": {"role": "compute", "type": "ml.c5.4xlarge", "count": 1, "partition": "cpu"},
     }}  # fmt: skip
-    assert not monitored_from(
+    assert not monitored_cluster(
         "train", "train", load(tmp_path, {"metrics": "cloudwatch"}, clusters={"train": plain})
     ).accelerators
 

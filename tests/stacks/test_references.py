@@ -18,10 +18,10 @@ from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
+from llm_fleet_stacks.cluster_stacks import HyperPodStack
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.monitoring_stack import MetricsStack, MonitoringStack
-from llm_fleet_stacks.watch_stack import WatchStack
+from llm_fleet_stacks.monitoring_stacks import MetricsStack, MonitoringStack
+from llm_fleet_stacks.sagemaker_stacks import WatchStack
 from tests.conftest import ENVIRONMENT
 from tests.stacks.test_database_stack import FLEET as WITH_DATABASE
 from tools.synth_environment import cdk_context

@@ -1,4 +1,4 @@
-"""The stack of a fleet's storage. It outlives the clusters, and what it holds outlives the stack."""
+"""The stacks of what outlives the clusters: network, storage, and the database for Slurm's accounting."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -9,19 +9,51 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.fleet_file.check_network import endpoint_features
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs, StorageConfig
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
+from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
+from llm_fleet.references import key_of
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.lustre import DataRepository, LustreDeploymentType, LustreSpec
+from llm_fleet.spec.network import NetworkSpec
 from llm_fleet.spec.open_zfs import OpenZfsSpec
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem, OpenZfsVolume
-from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.network_stack import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack, network_for
+
+
+class NetworkStack(FleetStack):
+    """A VPC for a fleet, and the key of its flow logs.
+
+    The key is not that of the storage: who may read flow logs need not be able to read data.
+    """
+
+    def __init__(self, scope: Construct, *, fleet: Fleet, env: cdk.Environment, config: NetworkConfig) -> None:
+        """Make the network that `config` of `fleet` describes."""
+        super().__init__(scope, "network", fleet=fleet, env=env, description="Network of an LLM fleet", outlives=True)
+        self.key = FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
+        """Encrypts the flow logs."""
+        self.network = FleetNetwork(
+            self,
+            "Network",
+            config.narrowed(NetworkSpec),
+            endpoint_features=endpoint_features(fleet),
+            encryption_key=self.key,
+        )
+        """The network, for the stacks that stand in it."""
+        cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        network = self.network
+        self.offer(network.vpc.vpc_id, network.security_group.security_group_id, *network.subnet_ids)
 
 
 class StorageStack(FleetStack):
@@ -30,31 +62,20 @@ class StorageStack(FleetStack):
     def __init__(
         self,
         scope: Construct,
-        id: str,
         *,
-        config: StorageConfig,
-        fleet_name: str,
+        fleet: Fleet,
+        env: cdk.Environment,
         network: Network | NetworkConfig | None,
-        lifecycle_bucket: bool = True,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
-        termination_protection: bool = True,
+        lifecycle_bucket: bool,
     ) -> None:
-        """Make the storage that `config` describes.
+        """Make the storage of `fleet`.
 
         `network`: one that another stack has made, or the description of an existing one; `None` allows no file
         system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
-        nothing from one. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
-        `termination_protection`: whether CloudFormation refuses to delete the stack. Default: it refuses.
+        nothing from one.
         """
-        super().__init__(
-            scope,
-            id,
-            description="Storage of an LLM fleet",
-            env=env,
-            tags=tags,
-            termination_protection=termination_protection,
-        )
+        super().__init__(scope, "storage", fleet=fleet, env=env, description="Storage of an LLM fleet", outlives=True)
+        config = fleet.storage
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
         """Encrypts all that has no key of its own."""
@@ -71,13 +92,13 @@ class StorageStack(FleetStack):
         }
         """Data and model buckets, by their names in the fleet file."""
         here = network_for(self, network)
-        self.lustre = lustre_from(self, config.fsx, network=here, key=self.key, buckets=self._by_name(config))
+        self.lustre = _lustre_of(self, config.fsx, network=here, key=self.key, buckets=self._by_name(config))
         """The Lustre file system, if there is one."""
-        self.open_zfs = open_zfs_from(self, config.home, network=here, key=self.key)
+        self.open_zfs = _open_zfs_of(self, config.home, network=here, key=self.key)
         """The OpenZFS file system, if there is one."""
-        self.volumes: Mapping[str, OpenZfsVolume] = volumes_from(self.open_zfs, config.home)
+        self.volumes: Mapping[str, OpenZfsVolume] = _volumes_of(self.open_zfs, config.home)
         """Volumes of the OpenZFS file system, by their names in the fleet file."""
-        self._lifecycle_bucket = self._make_lifecycle_bucket(fleet_name) if lifecycle_bucket else None
+        self._lifecycle_bucket = self._make_lifecycle_bucket(fleet.name) if lifecycle_bucket else None
         self._add_outputs()
 
     @property
@@ -150,7 +171,7 @@ class StorageStack(FleetStack):
 _TAKES_A_KEY = (LustreDeploymentType.PERSISTENT_1, LustreDeploymentType.PERSISTENT_2)
 
 
-def lustre_from(
+def _lustre_of(
     scope: Construct,
     config: FleetLustre | None,
     *,
@@ -181,7 +202,7 @@ def _of_own_bucket(repository: DataRepository, buckets: Mapping[str, s3.IBucket]
     return repository if own is None else repository.narrowed(DataRepository, s3=own, prefix=prefix)
 
 
-def open_zfs_from(
+def _open_zfs_of(
     scope: Construct, config: FleetOpenZfs | None, *, network: Network | None, key: kms.IKey
 ) -> MountableOpenZfs | None:
     """Return the OpenZFS file system of `config`, encrypted with `key` unless it names another; `None` without one."""
@@ -193,8 +214,73 @@ def open_zfs_from(
     return OpenZfsFileSystem(scope, "Home", spec, network=network)
 
 
-def volumes_from(file_system: MountableOpenZfs | None, config: FleetOpenZfs | None) -> dict[str, OpenZfsVolume]:
+def _volumes_of(file_system: MountableOpenZfs | None, config: FleetOpenZfs | None) -> dict[str, OpenZfsVolume]:
     """Return the volumes that `config` asks for beside the home directories, made on `file_system`, by name."""
     if config is None or not isinstance(file_system, OpenZfsFileSystem):
         return {}
     return {name: file_system.add_volume(f"Volume-{name}", volume) for name, volume in config.volumes.items()}
+
+
+class DatabaseStack(FleetStack):
+    """A database for Slurm's accounting, and the key that encrypts it and its secrets.
+
+    The key is not that of the storage: controllers use it to read their password, and need not read data with it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        fleet: Fleet,
+        env: cdk.Environment,
+        network: Network | NetworkConfig,
+        config: SlurmDatabaseSpec,
+    ) -> None:
+        """Make the database of `fleet` that `config` describes.
+
+        `network`: one that another stack has made, or the description of an existing one.
+        """
+        # Imported here: most fleets have no database.
+        from llm_fleet.accounting.slurm_database import SlurmDatabase
+
+        super().__init__(
+            scope,
+            "database",
+            fleet=fleet,
+            env=env,
+            description="Slurm accounting database of an LLM fleet",
+            outlives=True,
+        )
+        here = network_for(self, network)
+        if here is None:
+            raise TypeError("a database stands in a network; the fleet file has been refused without one")
+        self.key = key_of(self, "Key", config.encryption_key) or FleetKey(
+            self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
+        )
+        """Encrypts the database and its secrets."""
+        self.database = SlurmDatabase(
+            self,
+            "Database",
+            config.model_copy(update={"encryption_key": self.key}),
+            network=here,
+        )
+        """The database, for the clusters that use it."""
+        cdk.CfnOutput(
+            self,
+            "DatabaseEndpoint",
+            value=self.database.endpoint,
+            description="Host name of Slurm's accounting database",
+        )
+        cdk.CfnOutput(
+            self,
+            "CredentialsSecret",
+            value=self.database.credentials_secret.secret_arn,
+            description="ARN of the secret with its user name and password",
+        )
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        database = self.database
+        self.offer(self.key.key_arn, database.endpoint, database.resource.ref)
+        self.offer(database.credentials_secret.secret_arn, database.password_secret.secret_arn)
+        self.offer(database.security_group.security_group_id)

@@ -1,13 +1,13 @@
 """The stacks of inference services, and of the exports that compile their models."""
 
-import aws_cdk as cdk
 from constructs import Construct
 
+from llm_fleet.fleet_file.check_stack_names import EXPORT
 from llm_fleet.fleet_file.service import ExportConfig, ServiceConfig
 from llm_fleet.inference.export import ModelExport
 from llm_fleet.inference.service import InferenceService
-from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.ground import Ground
+from llm_fleet_stacks.fleet_stack import FleetStack, Ground
+from llm_fleet_stacks.sagemaker_stacks import add_tags
 
 
 class InferenceStack(FleetStack):
@@ -16,30 +16,21 @@ class InferenceStack(FleetStack):
     It comes and goes; network and storage stay, and the model in its bucket.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        config: ServiceConfig,
-        ground: Ground,
-    ) -> None:
+    def __init__(self, scope: Construct, key: str, *, config: ServiceConfig, ground: Ground) -> None:
         """Make the service that `config` describes on `ground`, which has a network."""
-        super().__init__(
-            scope, id, description="Inference service of an LLM fleet", env=ground.env, tags=ground.fleet.tags
-        )
-        fleet, storage, here = ground.fleet, ground.storage, ground.network_in(self)
-        assert here is not None
+        fleet, storage = ground.fleet, ground.storage
+        super().__init__(scope, key, fleet=fleet, env=ground.env, description="Inference service of an LLM fleet")
+        network = ground.network_in(self)
+        assert network is not None
         self.service = InferenceService(
             self,
             "Service",
             config.in_fleet(fleet.name, fleet.storage, storage.bucket_places),
-            network=here,
+            network=network,
             encryption_key=storage.key,
         )
         """The service."""
-        for key, value in config.tags.items():
-            cdk.Tags.of(self.service).add(key, value)
+        add_tags(self.service, config.tags)
         self.service.add_outputs()
 
 
@@ -51,31 +42,24 @@ class ExportStack(FleetStack):
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        config: ServiceConfig,
-        export: ExportConfig,
-        ground: Ground,
+        self, scope: Construct, key: str, *, config: ServiceConfig, export: ExportConfig, ground: Ground
     ) -> None:
         """Make the `export` of the service that `config` describes on `ground`, which has a network."""
+        fleet, storage = ground.fleet, ground.storage
         super().__init__(
-            scope, id, description="Export of a model of an LLM fleet", env=ground.env, tags=ground.fleet.tags
+            scope, f"{key}{EXPORT}", fleet=fleet, env=ground.env, description="Export of a model of an LLM fleet"
         )
-        fleet, storage, here = ground.fleet, ground.storage, ground.network_in(self)
-        assert here is not None
-        buckets = storage.bucket_places
+        network, buckets = ground.network_in(self), storage.bucket_places
+        assert network is not None
         self.export = ModelExport(
             self,
             "Export",
             export.in_fleet(fleet.storage, config.model, buckets),
             service=config.in_fleet(fleet.name, fleet.storage, buckets),
-            network=here,
+            network=network,
             name=f"{config.name_in(fleet.name)}-export",
             encryption_key=storage.key,
         )
         """The task."""
-        for key, value in config.tags.items():
-            cdk.Tags.of(self.export).add(key, value)
+        add_tags(self.export, config.tags)
         self.export.add_outputs()

@@ -1,11 +1,10 @@
-"""The stacks of what is watched of a fleet, and of what nodes' metrics go to. They stay when the clusters go."""
+"""The stacks of what watches a fleet, and of what nodes' metrics go to. Those of monitoring stay when clusters go."""
 
 from collections.abc import Mapping
 
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.fleet_file.cluster import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.monitoring import MetricsConfig, MonitoringConfig
@@ -15,10 +14,7 @@ from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
 from llm_fleet.needs.machines import facts_of_machines, machines_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
-from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.fleet_stack import FleetStack, Ground
 
 
 class MonitoringStack(FleetStack):
@@ -28,37 +24,24 @@ class MonitoringStack(FleetStack):
     writes, and a creation that fails is seen. So the clusters' stacks depend on it.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        config: MonitoringConfig,
-        fleet: Fleet,
-        storage: StorageStack,
-        database: SlurmDatabase | None,
-        clusters: Mapping[str, HyperPodStack | ParallelClusterStack],
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
-    ) -> None:
-        """Make what `config` of `fleet` describes.
-
-        `storage` has the fleet's file systems, `database` is its own for accounting. `clusters`: those of the fleet, by
-        their keys. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
-        """
-        super().__init__(scope, id, description="Alarms, dashboard and budget of an LLM fleet", env=env, tags=tags)
+    def __init__(self, scope: Construct, *, config: MonitoringConfig, ground: Ground) -> None:
+        """Make what `config` describes of the fleet of `ground`."""
+        fleet, storage, clusters = ground.fleet, ground.storage, ground.clusters
+        super().__init__(
+            scope, "monitoring", fleet=fleet, env=ground.env, description="Alarms, dashboard and budget of an LLM fleet"
+        )
         self.monitoring = ClusterMonitoring(
             self,
             "Monitoring",
             config.in_fleet(fleet.tags),
             name=fleet.name,
             clusters=[
-                monitored_from(key, clusters[key].cluster.cluster_name, fleet)
+                monitored_cluster(key, clusters[key].cluster.cluster_name, fleet)
                 for key in config.watched_of(fleet.clusters)
             ],
             lustre=storage.lustre,
             open_zfs=storage.open_zfs,
-            database=database,
+            database=ground.database,
         )
         """What watches."""
         for stack in clusters.values():
@@ -75,7 +58,7 @@ class MonitoringStack(FleetStack):
         self.offer(topic.topic_arn, topic.key_arn if isinstance(topic, AlarmTopic) else None)
 
 
-def monitored_from(key: str, name: str, fleet: Fleet) -> MonitoredCluster:
+def monitored_cluster(key: str, name: str, fleet: Fleet) -> MonitoredCluster:
     """Return the cluster `key` of the file; `name` is what the service calls it."""
     config = fleet.clusters[key]
     metrics = fleet.monitoring.metrics if fleet.monitoring else None
@@ -98,27 +81,18 @@ def _has_accelerators(key: str, fleet: Fleet) -> bool:
 class MetricsStack(FleetStack):
     """A workspace of Amazon Managed Service for Prometheus, which is retained, and one of Amazon Managed Grafana."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        config: MetricsConfig,
-        fleet_name: str,
-        env: cdk.Environment | None = None,
-        tags: Mapping[str, str] | None = None,
-    ) -> None:
-        """Make what `config` asks for and does not name as there already."""
-        super().__init__(scope, id, description="Metrics of an LLM fleet's nodes", env=env, tags=tags)
+    def __init__(self, scope: Construct, *, config: MetricsConfig, fleet: Fleet, env: cdk.Environment) -> None:
+        """Make what `config` of `fleet` asks for and does not name as there already."""
+        super().__init__(scope, "metrics", fleet=fleet, env=env, description="Metrics of an LLM fleet's nodes")
         if config.workspace_arn is not None:
             self.metrics = ClusterMetrics.prometheus(workspace_arn=config.workspace_arn)
         else:
-            workspace = PrometheusWorkspace(self, "Prometheus", alias=fleet_name)
+            workspace = PrometheusWorkspace(self, "Prometheus", alias=fleet.name)
             workspace.add_outputs()
             self.metrics = workspace.metrics
         if config.grafana:
             arn = self.metrics.workspace_arn or ""
-            GrafanaWorkspace(self, "Grafana", name=fleet_name, prometheus_arn=arn).add_outputs()
+            GrafanaWorkspace(self, "Grafana", name=fleet.name, prometheus_arn=arn).add_outputs()
 
     def offer_values(self) -> None:
         """Export what other stacks may take; see `FleetStack.offer`."""
@@ -139,5 +113,5 @@ def metrics_of(
         return None, dict.fromkeys(watched, ClusterMetrics.cloudwatch(retention_days=config.retention_days))
     if config.workspace_arn is not None and not config.grafana:
         return None, dict.fromkeys(watched, ClusterMetrics.prometheus(workspace_arn=config.workspace_arn))
-    stack = MetricsStack(scope, f"{fleet.name}-metrics", config=config, fleet_name=fleet.name, env=env, tags=fleet.tags)
+    stack = MetricsStack(scope, config=config, fleet=fleet, env=env)
     return stack, dict.fromkeys(watched, stack.metrics)
