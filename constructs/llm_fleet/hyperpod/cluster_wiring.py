@@ -16,10 +16,9 @@ from constructs import Construct, IConstruct, IDependable
 from llm_fleet.accounting.accounting import let_in
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.iam.node_role import NodeFeatures, NodeRole
+from llm_fleet.iam.node_role import NodeFeatures, NodeRole, mirror_of, mounted_buckets
 from llm_fleet.iam.statements import BucketAccess, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
-from llm_fleet.lifecycle.node_setup import mirror_of, mounted_buckets
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.network.network import ExistingNetwork
 from llm_fleet.network.security_group import let_through

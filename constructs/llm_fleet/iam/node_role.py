@@ -7,11 +7,12 @@ account and region. Which actions know resources is from AWS's service authoriza
 the copy in cfn-lint.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
@@ -33,8 +34,11 @@ from llm_fleet.iam.statements import (
     reasons_of,
     statement_of,
 )
+from llm_fleet.references import bucket_of
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.values import policy_size
+from llm_fleet.spec.cluster import ClusterSpec
+from llm_fleet.spec.references import Bucket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +234,32 @@ def _read_secret(sid: str, secret: SecretAccess | None, reason: str) -> Iterator
             resources=(secret.key_arn,),
             reason="the secret is encrypted with a key of its own",
         )
+
+
+def mounted_buckets(
+    scope: Construct, cluster: ClusterSpec, *, read_only: bool, groups: Collection[str] | None = None
+) -> list[BucketAccess]:
+    """Return the parts of buckets that nodes of any of `groups` see as folders. Default: those of all groups."""
+    return [
+        _access(scope, mount.bucket, mount.prefix)
+        for mount in cluster.s3_mounts
+        if mount.read_only is read_only
+        and (groups is None or mount.groups is None or not {*groups}.isdisjoint(mount.groups))
+    ]
+
+
+def mirror_of(scope: Construct, cluster: ClusterSpec) -> BucketAccess | None:
+    """Return the mirror that nodes fetch from; `None` for none."""
+    downloads = cluster.downloads
+    if downloads is None or downloads.mirror is None:
+        return None
+    given = downloads.mirror_name if isinstance(downloads.mirror, str) else downloads.mirror
+    return _access(scope, given, downloads.mirror_prefix)
+
+
+def _access(scope: Construct, bucket: Bucket | None, prefix: str | None) -> BucketAccess:
+    """Return the access to what lies below `prefix` in `bucket`."""
+    return BucketAccess.of(cast("s3.IBucket", bucket_of(scope, bucket)), prefix=(prefix or "").strip("/"))
 
 
 class NodeRole(Construct):

@@ -1,16 +1,12 @@
-"""What a cluster's nodes are set up with: whether it is right, and what of it they may use; their clients of Lustre."""
+"""What a cluster's nodes are set up with: whether it is right, and what they make of a file system with EFA."""
 
-from collections.abc import Collection, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 import jsii
-from aws_cdk import aws_s3 as s3
 from constructs import Construct, IConstruct
 
-from llm_fleet.iam.statements import BucketAccess
 from llm_fleet.named_files.named_file import certificate_text, check_own_folder, files_of, lock_problems, pinned_names
-from llm_fleet.references import bucket_of
 from llm_fleet.rules.downloads_lock import check_mirror
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring import check_metrics
@@ -79,31 +75,6 @@ def _downloads(cluster: ClusterSpec) -> list[Problem]:
         return problems
     files = None if cluster.downloads is None else files_of(cluster.downloads)
     return [problem.under("neuron") for problem in check_neuron_pinned(cluster.neuron.release, files)]
-
-
-def mounted_buckets(
-    scope: Construct, cluster: ClusterSpec, *, read_only: bool, groups: Collection[str] | None = None
-) -> list[BucketAccess]:
-    """Return the parts of buckets that nodes of any of `groups` see as folders. Default: those of all groups."""
-    return [
-        BucketAccess.of(_bucket(scope, mount.bucket), prefix=(mount.prefix or "").rstrip("/"))
-        for mount in cluster.s3_mounts
-        if mount.read_only is read_only
-        and (groups is None or mount.groups is None or not {*groups}.isdisjoint(mount.groups))
-    ]
-
-
-def mirror_of(scope: Construct, cluster: ClusterSpec) -> BucketAccess | None:
-    """Return the mirror that nodes fetch from; `None` for none."""
-    downloads = cluster.downloads
-    if downloads is None or downloads.mirror is None:
-        return None
-    bucket = _bucket(scope, downloads.mirror if not isinstance(downloads.mirror, str) else str(downloads.mirror_name))
-    return BucketAccess.of(bucket, prefix=(downloads.mirror_prefix or "").strip("/"))
-
-
-def _bucket(scope: Construct, given: object) -> s3.IBucket:
-    return cast("s3.IBucket", bucket_of(scope, given))  # pyright: ignore[reportArgumentType]
 
 
 _MARK = "EFA clients of "

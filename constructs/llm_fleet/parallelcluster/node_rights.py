@@ -11,10 +11,9 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.accounting.accounting import head_node_statements
-from llm_fleet.iam.node_role import NodeFeatures, parallelcluster_permissions
+from llm_fleet.iam.node_role import NodeFeatures, mirror_of, mounted_buckets, parallelcluster_permissions
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
 from llm_fleet.lifecycle.cluster_metrics import metrics_rights
-from llm_fleet.lifecycle.node_setup import mirror_of, mounted_buckets
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
