@@ -92,7 +92,7 @@ def try_file(text: str) -> tuple[str, ...]:
     except FleetError as error:
         _ = str(error)
         return tuple({problem.code.value for problem in error.problems})
-    questions_of(fleet, region=fleet.region, topics=list(Topic), ask_hub=False)
+    questions_of(fleet, topics=list(Topic), ask_hub=False)
     return ()
 
 

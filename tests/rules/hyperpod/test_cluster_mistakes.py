@@ -286,11 +286,9 @@ def test_root_volume():
     assert check_root_volume(size_gib=None, kms_key_id="key") == []
 
 
-def test_script_without_a_source():
-    found = check_lifecycle_source(None, has_script=True)
-    check_one(found, Code.LIFECYCLE_SOURCE, "lifecycle_source_s3_uri", "nothing says where it lies")
-    assert check_lifecycle_source(None, has_script=False) == []
-    assert check_lifecycle_source(TOKEN, has_script=True) == []
+@pytest.mark.parametrize("known", [None, TOKEN])
+def test_source_that_is_not_known_yet(known: str | None):
+    assert check_lifecycle_source(known) == []
 
 
 @pytest.mark.parametrize(
