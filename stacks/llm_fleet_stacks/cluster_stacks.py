@@ -16,12 +16,12 @@ from llm_fleet.spec.node_setup import LifecycleScripts
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
-from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack, Ground
+from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
+from llm_fleet_stacks.storage_stacks import Ground, StorageStack
 
 if TYPE_CHECKING:
     from llm_fleet.accounting.slurm_database import SlurmDatabase
     from llm_fleet.spec.monitoring import ClusterMetrics
-    from llm_fleet_stacks.storage_stacks import StorageStack
 
 
 class HyperPodStack(FleetStack):
@@ -125,7 +125,7 @@ def _stands_on(stack: FleetStack, config: NodeSetupModel, ground: Ground) -> dic
     }
 
 
-def _in_fleet(config: NodeSetupModel, storage: "StorageStack") -> dict[str, Any]:
+def _in_fleet(config: NodeSetupModel, storage: StorageStack) -> dict[str, Any]:
     """Return the fields of the cluster's description in which `config` names what else the fleet has."""
     mounts = (
         mount.model_copy(update={"bucket": storage.buckets.get(str(mount.bucket), mount.bucket)})
@@ -134,7 +134,7 @@ def _in_fleet(config: NodeSetupModel, storage: "StorageStack") -> dict[str, Any]
     return {**config.of_fleet, "s3_mounts": tuple(mounts)}
 
 
-def _in_bucket(scripts: LifecycleScripts, storage: "StorageStack") -> LifecycleScripts:
+def _in_bucket(scripts: LifecycleScripts, storage: StorageStack) -> LifecycleScripts:
     """Return `scripts` in the fleet's own bucket unless the file names another."""
     own = storage.lifecycle_bucket.bucket
     return scripts if scripts.bucket is not None else scripts.model_copy(update={"bucket": own})

@@ -1,11 +1,6 @@
-"""What all stacks of a fleet have in common, and what those that come and go stand on."""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+"""What all stacks of a fleet have in common."""
 
 import aws_cdk as cdk
-from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.fleet_file.choices import Removal
@@ -13,13 +8,6 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
-from llm_fleet.references import bucket_of
-
-if TYPE_CHECKING:
-    from llm_fleet.accounting.slurm_database import SlurmDatabase
-    from llm_fleet.sagemaker.workbench import ReachableCluster
-    from llm_fleet_stacks.cluster_stacks import HyperPodStack, ParallelClusterStack
-    from llm_fleet_stacks.storage_stacks import StorageStack
 
 
 class FleetStack(cdk.Stack):
@@ -81,36 +69,6 @@ class FleetStack(cdk.Stack):
             reference: cdk.Reference = token  # pyright: ignore[reportAssignmentType]
             return cdk.Stack.of(reference.target) is self
         return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """A fleet with what has been made of it before."""
-
-    fleet: Fleet
-    env: cdk.Environment
-    """Account and region of all stacks."""
-    network: Network | NetworkConfig | None
-    """One that another stack has made, the description of an existing one, or none."""
-    storage: "StorageStack"
-    """Has the fleet's own buckets, file systems and key."""
-    database: "SlurmDatabase | None"
-    """The fleet's own for Slurm's accounting; `None` without one."""
-    clusters: "dict[str, HyperPodStack | ParallelClusterStack]" = field(default_factory=dict)  # pyright: ignore
-    """Those of the fleet that are made already, by their keys in the fleet file."""
-
-    def network_in(self, stack: Construct) -> Network | None:
-        """Return the network for use in `stack`; see `network_for`."""
-        return network_for(stack, self.network)
-
-    def reached(self, names: Sequence[str]) -> "list[ReachableCluster]":
-        """Return the clusters of those `names`, keys of the fleet file, in their order."""
-        return [self.clusters[name].cluster for name in names]
-
-    def buckets_in(self, stack: Construct, names: Iterable[str]) -> list[s3.IBucket]:
-        """Return the buckets of `names`: a key of the fleet's own, or `s3://` and the name of an existing one."""
-        own = cast("Mapping[str, s3.IBucket]", self.storage.buckets)
-        return [own[name] if name in own else cast("s3.IBucket", bucket_of(stack, name)) for name in names]
 
 
 def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Network | None:

@@ -15,9 +15,8 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.network import NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.cluster_stacks import HyperPodStack, ParallelClusterStack
-from llm_fleet_stacks.fleet_stack import Ground
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
-from llm_fleet_stacks.storage_stacks import DatabaseStack, NetworkStack, StorageStack
+from llm_fleet_stacks.storage_stacks import DatabaseStack, Ground, NetworkStack, StorageStack
 
 if TYPE_CHECKING:
     from llm_fleet.spec.monitoring import ClusterMetrics
@@ -73,19 +72,20 @@ class FleetStacks:
             database = DatabaseStack(scope, fleet=fleet, env=env, network=network, config=config)
         metrics_stack, metrics = _metrics(scope, fleet, env)
         ground = Ground(fleet=fleet, env=env, network=network, storage=storage, database=database and database.database)
+        clusters: dict[str, HyperPodStack | ParallelClusterStack] = {}
         for name, cluster in fleet.clusters.items():
             if isinstance(cluster, HyperPodConfig):
                 stack = HyperPodStack(scope, name, config=cluster, ground=ground, metrics=metrics.get(name))
             else:
                 stack = ParallelClusterStack(scope, name, config=cluster, ground=ground, metrics=metrics.get(name))
-            ground.clusters[name] = stack
+            clusters[name], ground.clusters[name] = stack, stack.cluster
         monitoring = _monitoring(scope, ground)
         exports, services = _services(scope, ground)
         made = cls(
             network=network_stack,
             storage=storage,
             database=database,
-            clusters=ground.clusters,
+            clusters=clusters,
             metrics=metrics_stack,
             monitoring=monitoring,
             exports=exports,

@@ -6,8 +6,9 @@ from llm_fleet.fleet_file.check_stack_names import EXPORT
 from llm_fleet.fleet_file.service import ExportConfig, ServiceConfig
 from llm_fleet.inference.export import ModelExport
 from llm_fleet.inference.service import InferenceService
-from llm_fleet_stacks.fleet_stack import FleetStack, Ground
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.sagemaker_stacks import add_tags
+from llm_fleet_stacks.storage_stacks import Ground
 
 
 class InferenceStack(FleetStack):

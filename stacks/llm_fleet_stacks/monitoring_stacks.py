@@ -14,7 +14,8 @@ from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
 from llm_fleet.needs.machines import facts_of_machines, machines_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
-from llm_fleet_stacks.fleet_stack import FleetStack, Ground
+from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.storage_stacks import Ground
 
 
 class MonitoringStack(FleetStack):
@@ -36,16 +37,17 @@ class MonitoringStack(FleetStack):
             config.in_fleet(fleet.tags),
             name=fleet.name,
             clusters=[
-                monitored_cluster(key, clusters[key].cluster.cluster_name, fleet)
-                for key in config.watched_of(fleet.clusters)
+                monitored_cluster(key, clusters[key].cluster_name, fleet) for key in config.watched_of(fleet.clusters)
             ],
             lustre=storage.lustre,
             open_zfs=storage.open_zfs,
             database=ground.database,
         )
         """What watches."""
-        for stack in clusters.values():
-            stack.add_stack_dependency(self, reason="a cluster's log group is made while it is being created")
+        for cluster in clusters.values():
+            cdk.Stack.of(cluster).add_stack_dependency(
+                self, reason="a cluster's log group is made while it is being created"
+            )
         topic_arn = self.monitoring.topic.topic_arn
         cdk.CfnOutput(self, "AlarmTopicArn", value=topic_arn, description="Who is told: subscribe to it")
         if self.monitoring.observer is not None:

@@ -12,8 +12,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.references import topic_of
-from llm_fleet_stacks.cluster_stacks import HyperPodStack
-from llm_fleet_stacks.fleet_stack import FleetStack, Ground
+from llm_fleet_stacks.fleet_stack import FleetStack
+from llm_fleet_stacks.storage_stacks import Ground
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet
@@ -179,8 +179,8 @@ def watch_of(fleet: "Fleet") -> "WatchConfig | None":
 def _followed(config: "WatchConfig", ground: Ground) -> "list[FollowedCluster | str]":
     """Return the HyperPod clusters that `config` names, or all of them."""
     names = ground.clusters if config.clusters is None else config.clusters
-    stacks = [ground.clusters[name] for name in names]
-    return [stack.cluster for stack in stacks if isinstance(stack, HyperPodStack)]
+    clusters = [ground.clusters[name] for name in names if name in ground.fleet.hyperpod_clusters]
+    return cast("list[FollowedCluster | str]", clusters)
 
 
 class TrainingJobStack(FleetStack):

@@ -1,7 +1,8 @@
-"""The stacks of what outlives the clusters: network, storage, and the database for Slurm's accounting."""
+"""The stacks of what outlives clusters and services: network, storage and accounting database; and what these get."""
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -16,7 +17,7 @@ from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs, StorageConfi
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
-from llm_fleet.references import key_of
+from llm_fleet.references import bucket_of, key_of
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.lustre import DataRepository, LustreDeploymentType, LustreSpec
 from llm_fleet.spec.network import NetworkSpec
@@ -27,6 +28,12 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem, OpenZfsVolume
 from llm_fleet_stacks.fleet_stack import FleetStack, network_for
+
+if TYPE_CHECKING:
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
+    from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
+    from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
+    from llm_fleet.sagemaker.workbench import ReachableCluster
 
 
 class NetworkStack(FleetStack):
@@ -284,3 +291,33 @@ class DatabaseStack(FleetStack):
         self.offer(self.key.key_arn, database.endpoint, database.resource.ref)
         self.offer(database.credentials_secret.secret_arn, database.password_secret.secret_arn)
         self.offer(database.security_group.security_group_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A fleet with what has been made of it before."""
+
+    fleet: Fleet
+    env: cdk.Environment
+    """Account and region of all stacks."""
+    network: Network | NetworkConfig | None
+    """One that another stack has made, the description of an existing one, or none."""
+    storage: StorageStack
+    """Has the fleet's own buckets, file systems and key."""
+    database: "SlurmDatabase | None"
+    """The fleet's own for Slurm's accounting; `None` without one."""
+    clusters: "dict[str, HyperPodCluster | ParallelCluster]" = field(default_factory=dict)  # pyright: ignore
+    """Those of the fleet that are made already, by their keys in the fleet file."""
+
+    def network_in(self, stack: Construct) -> Network | None:
+        """Return the network for use in `stack`; see `network_for`."""
+        return network_for(stack, self.network)
+
+    def reached(self, names: Sequence[str]) -> "list[ReachableCluster]":
+        """Return the clusters of those `names`, keys of the fleet file, in their order."""
+        return [self.clusters[name] for name in names]
+
+    def buckets_in(self, stack: Construct, names: Iterable[str]) -> list[s3.IBucket]:
+        """Return the buckets of `names`: a key of the fleet's own, or `s3://` and the name of an existing one."""
+        own = self.storage.buckets
+        return [own[name] if name in own else cast("s3.IBucket", bucket_of(stack, name)) for name in names]
