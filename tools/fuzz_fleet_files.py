@@ -32,8 +32,8 @@ import yaml
 
 from llm_fleet.cli.check.preflight import questions_of
 from llm_fleet.cli.check.question import Topic
+from llm_fleet.fleet_file.document import parse
 from llm_fleet.fleet_file.load import parse_fleet
-from llm_fleet.fleet_file.parse import parse
 from llm_fleet.rules.problem import FleetError
 from tools.synth_environment import ROOT
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from constructs import Construct
 
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.node_setup import NodeSetupModel
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.clusters import HyperPodConfig, NodeSetupModel, ParallelClusterConfig
 from llm_fleet.references import role_of
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.node_setup import LifecycleScripts

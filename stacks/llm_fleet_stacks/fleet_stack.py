@@ -3,9 +3,8 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.fleet_file.choices import Removal
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.clusters import Removal
+from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.clusters import HyperPodConfig
+from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.cluster_stacks import HyperPodStack, ParallelClusterStack
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks

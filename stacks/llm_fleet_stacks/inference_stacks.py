@@ -2,7 +2,7 @@
 
 from constructs import Construct
 
-from llm_fleet.fleet_file.check_stack_names import EXPORT
+from llm_fleet.fleet_file.check_fleet import EXPORT
 from llm_fleet.fleet_file.service import ExportConfig, ServiceConfig
 from llm_fleet.inference.export import ModelExport
 from llm_fleet.inference.service import InferenceService
@@ -26,7 +26,7 @@ class InferenceStack(FleetStack):
         self.service = InferenceService(
             self,
             "Service",
-            config.in_fleet(fleet.name, fleet.storage, storage.bucket_places),
+            config.in_fleet(fleet.name, fleet.storage.buckets, storage.bucket_places),
             network=network,
             encryption_key=storage.key,
         )
@@ -55,8 +55,8 @@ class ExportStack(FleetStack):
         self.export = ModelExport(
             self,
             "Export",
-            export.in_fleet(fleet.storage, config.model, buckets),
-            service=config.in_fleet(fleet.name, fleet.storage, buckets),
+            export.in_fleet(fleet.storage.buckets, config.model, buckets),
+            service=config.in_fleet(fleet.name, fleet.storage.buckets, buckets),
             network=network,
             name=f"{config.name_in(fleet.name)}-export",
             encryption_key=storage.key,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.clusters import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.monitoring import MetricsConfig, MonitoringConfig
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring

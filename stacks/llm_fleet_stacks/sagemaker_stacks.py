@@ -17,12 +17,12 @@ from llm_fleet_stacks.storage_stacks import Ground
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet
+    from llm_fleet.fleet_file.monitoring import WatchConfig
     from llm_fleet.fleet_file.sagemaker import (
         EndpointConfig,
         NotebookConfig,
         StudioConfig,
         TrainingJobConfig,
-        WatchConfig,
     )
     from llm_fleet.sagemaker.watch import FollowedCluster
     from llm_fleet.spec.training_job import TrainingJobSpec
@@ -170,7 +170,7 @@ def watch_of(fleet: "Fleet") -> "WatchConfig | None":
     monitoring = fleet.monitoring
     if fleet.watch is not None or monitoring is None or not monitoring.alarms.events:
         return fleet.watch
-    from llm_fleet.fleet_file.sagemaker import WatchConfig
+    from llm_fleet.fleet_file.monitoring import WatchConfig
 
     names = monitoring.watched_of(fleet.hyperpod_clusters)
     return WatchConfig(clusters=tuple(names)) if names else None

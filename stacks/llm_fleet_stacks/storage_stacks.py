@@ -11,9 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.fleet_file.check_network import endpoint_features
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig
-from llm_fleet.fleet_file.storage import FleetLustre, FleetOpenZfs, StorageConfig
+from llm_fleet.fleet_file.fleet import Fleet, FleetLustre, FleetOpenZfs, NetworkConfig, StorageConfig
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network

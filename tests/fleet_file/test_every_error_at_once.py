@@ -2,8 +2,8 @@
 
 import pytest
 
+from llm_fleet.fleet_file.document import LocatedProblem
 from llm_fleet.fleet_file.load import parse_fleet
-from llm_fleet.fleet_file.located import LocatedProblem
 from llm_fleet.rules.problem import FleetError
 
 MANY = """\

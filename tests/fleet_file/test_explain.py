@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from llm_fleet.fleet_file.build import build
+from llm_fleet.fleet_file.document import parse
 from llm_fleet.fleet_file.explain import KNOWN_TYPES
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.parse import parse
+from llm_fleet.fleet_file.load import build
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.shape import Later
 

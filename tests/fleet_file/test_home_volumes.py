@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster
+from llm_fleet.fleet_file.check_clusters import placed_parallelcluster
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.fleet_file import good_fleet

@@ -7,7 +7,7 @@ import yaml
 from pydantic import ValidationError
 
 from llm_fleet import LustreThroughput
-from llm_fleet.fleet_file import parse
+from llm_fleet.fleet_file import document
 from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from tests.fleet_file.good_fleet import GOOD, edited
 
@@ -20,9 +20,9 @@ FILES = sorted(path for folder in ("examples", "tests/data/good") for path in (R
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_parser_without_libyaml_reads_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = path.read_text()
-    expected = parse.parse(text, subject=path.name)
-    monkeypatch.setattr(parse, "_LOADER", yaml.SafeLoader)
-    assert parse.parse(text, subject=path.name) == expected
+    expected = document.parse(text, subject=path.name)
+    monkeypatch.setattr(document, "_LOADER", yaml.SafeLoader)
+    assert document.parse(text, subject=path.name) == expected
 
 
 def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:

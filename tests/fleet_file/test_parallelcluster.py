@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet.fleet_file.document import LocatedProblem
 from llm_fleet.fleet_file.load import load_fleet, parse_fleet
-from llm_fleet.fleet_file.located import LocatedProblem
 from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, placement_group_of
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.fleet_file.good_parallelcluster import GOOD, edited

@@ -11,8 +11,8 @@ import pytest
 
 from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import neuron_instance_names
+from llm_fleet.fleet_file.document import parse
 from llm_fleet.fleet_file.load import load_fleet
-from llm_fleet.fleet_file.parse import parse
 from llm_fleet.fleet_file.schema import fleet_schema, schema_text
 
 ROOT = Path(__file__).parents[2]

@@ -94,7 +94,7 @@ def test_managed_hosts_install_no_driver():
 )
 def test_the_fleets_own_bucket_is_known_by_key_and_by_name(model: str, own: tuple[str, str] | None):
     fleet = parse_fleet(edited(MODEL, model, "inf2.xlarge", "inf2.8xlarge"))
-    assert fleet.services["chat"].model.own_bucket(fleet.storage) == own
+    assert fleet.services["chat"].model.own_bucket(fleet.storage.buckets) == own
 
 
 def test_a_config_on_disk_says_how_large_a_model_is(tmp_path: Path):
@@ -118,4 +118,4 @@ def test_relative_paths_begin_where_the_file_lies(tmp_path: Path):
 
 def test_two_fleets_may_have_a_service_of_one_name():
     fleet = parse_fleet(GOOD)
-    assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage).name == "test-chat"
+    assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets).name == "test-chat"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet.fleet_file.document import LocatedProblem
 from llm_fleet.fleet_file.load import load_fleet
-from llm_fleet.fleet_file.located import LocatedProblem
 from llm_fleet.rules.problem import FleetError, Problem
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.fleet_file.yaml_scalars import plain_scalar
+from llm_fleet.fleet_file.document import plain_scalar
 
 
 @pytest.mark.parametrize(

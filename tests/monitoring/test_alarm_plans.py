@@ -11,7 +11,7 @@ from aws_cdk.assertions import Template
 
 import llm_fleet.functions
 from llm_fleet.catalog.monitoring import account_metrics, alarm_thresholds, cluster_metrics, metrics_namespace
-from llm_fleet.fleet_file.descriptions import descriptions
+from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.monitoring.alarm_plans import account_alarm_plans, node_alarm_plans
 from llm_fleet.monitoring.cluster_observer import observer_plans
 from llm_fleet.monitoring.monitored_cluster import MonitoredCluster

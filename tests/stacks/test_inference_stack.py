@@ -19,7 +19,7 @@ FULL = ROOT / "examples/inference-full.yaml"
 def test_a_service_is_asked_for_by_its_key_unless_the_model_has_a_name():
     for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
         fleet = parse_fleet(edited("s3://my-models/tanuki-8b", model))
-        assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage, {}).model.served_name == name
+        assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets, {}).model.served_name == name
 
 
 @pytest.fixture(scope="module")

@@ -41,10 +41,9 @@ def text(*patterns: str) -> str:
 
 STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
-FOLDERS = ("", "sagemaker/", "services/")
-MODELS = text(*(f"constructs/llm_fleet/fleet_file/{folder}*.py" for folder in FOLDERS))
+MODELS = text("constructs/llm_fleet/fleet_file/[!j]*.py")
 # Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
-JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "fleet_file/jobs", "rules/training")))
+JOBS = text(*(f"constructs/llm_fleet/{files}" for files in ("jobs/*.py", "fleet_file/*jobs.py", "rules/training/*.py")))
 # Of the shape that services have, too: how a served model's weights are stored, which no training asks.
 NOT_OF_TRAINING = {"bytes_per_parameter"}
 SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
@@ -66,7 +65,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/rules/training/run_*.py",
     "constructs/llm_fleet/fleet_file/*service.py",
     "constructs/llm_fleet/fleet_file/*sagemaker.py",
-    "constructs/llm_fleet/fleet_file/check_training_jobs.py",
+    "constructs/llm_fleet/fleet_file/check_monitoring.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
     "constructs/llm_fleet/rules/sagemaker/endpoint.py",
@@ -74,7 +73,7 @@ CONSTRUCTS = STACKS + text(
 )
 
 
-OF_JOBS = ("llm_fleet.fleet_file.jobs.", "llm_fleet.jobs.", "llm_fleet.spec.jobs")
+OF_JOBS = ("llm_fleet.fleet_file.jobs", "llm_fleet.jobs.", "llm_fleet.spec.jobs")
 
 
 def is_of_jobs(model: type[FleetModel]) -> bool:

@@ -32,12 +32,12 @@ class WhatTheUserBrings:
     @property
     def needs_storage_first(self) -> bool:
         """Whether a model lies in a bucket that the fleet's own storage stack makes."""
-        return any(service.model.own_bucket(self._fleet.storage) for service in self._services())
+        return any(service.model.own_bucket(self._fleet.storage.buckets) for service in self._services())
 
     def lay(self) -> None:
         """Lay every model where its service looks for it, and say so; one that is there stays as it is."""
         for service in self._services():
-            own = service.model.own_bucket(self._fleet.storage)
+            own = service.model.own_bucket(self._fleet.storage.buckets)
             if own is None:
                 bucket, prefix = bucket_and_prefix(service.model.location)
                 self._make(bucket)

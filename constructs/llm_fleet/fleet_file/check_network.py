@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.catalog.network import az_id_prefix
-from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
-from llm_fleet.fleet_file.placed_cluster import placed_cluster
+from llm_fleet.fleet_file.check_clusters import placed_cluster, placed_parallelcluster, zone_of_parallelcluster
+from llm_fleet.fleet_file.clusters import HyperPodConfig, ParallelClusterConfig
+from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
 from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.lustre_network import lustre_claim

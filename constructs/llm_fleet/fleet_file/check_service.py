@@ -1,14 +1,12 @@
 """The inference services of a fleet file and their exports, judged by the rules that judge the constructs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from llm_fleet.fleet_file.check_bucket_names import check_own_bucket
 from llm_fleet.fleet_file.check_network import endpoint_features, zone_path
-from llm_fleet.fleet_file.check_shape_source import check_shape_source
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig, network_of_services
+from llm_fleet.fleet_file.check_storage import check_own_bucket
+from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig, network_of_services
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
@@ -24,6 +22,23 @@ from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
+
+
+def check_shape_source(*, shape: object | None, config: str | None, unread: Sequence[Problem]) -> Iterator[Problem]:
+    """Check that the size is told in one place, as numbers or by the file `config`, by these names.
+
+    `unread`: what was wrong with that file.
+    """
+    if shape is not None and config is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`shape` says how large the model is, and `config` says it too",
+            remedy="keep one of them",
+            path=("config",),
+            value=config,
+        )
+    yield from (replace(problem, path=("config",), value=config) for problem in unread)
+
 
 _MODELS: tuple[type[FleetModel], ...] = (
     NetworkConfig,
@@ -107,7 +122,7 @@ def check_services(fleet: Fleet) -> Iterator[Problem]:
     internet = fleet.way_out
     for service in fleet.services.values():
         own = list(_check_own(service, fleet))
-        spec = service.in_fleet(fleet.name, fleet.storage)
+        spec = service.in_fleet(fleet.name, fleet.storage.buckets)
         judged = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
         if service.model.config is not None:  # What is wrong with the file is reported of the file.
             judged = [problem for problem in judged if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
@@ -138,7 +153,7 @@ def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the place of `model`, by its attribute names; nothing else is judged of it then."""
     yield from map(in_words, check_place(model))
     yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>`")
-    if model.key_arn is not None and model.own_bucket(fleet.storage) is not None:
+    if model.key_arn is not None and model.own_bucket(fleet.storage.buckets) is not None:
         yield Problem(
             code=Code.CONTRADICTION,
             message="the bucket is the fleet's own, which knows its key",
@@ -152,7 +167,7 @@ def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
 def _check_service_export(service: ServiceConfig, fleet: Fleet, internet: InternetAccess | None) -> Iterator[Problem]:
     """Return what is wrong with the export of `service`. Ask only of a service that is right."""
     if service.export is not None:
-        export = service.export.in_fleet(fleet.storage, service.model)
+        export = service.export.in_fleet(fleet.storage.buckets, service.model)
         for problem in check_service_export(service, export, region=fleet.region, internet=internet):
             yield in_words(problem)
 

@@ -1,23 +1,70 @@
 """Turns what pydantic found into problems, in the user's words."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from llm_fleet.fleet_file.descriptions import descriptions
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.kinds import KIND, likely_kind
-from llm_fleet.fleet_file.network import network_of_services
+from llm_fleet.fleet_file.fleet import Fleet, network_of_services
+from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.values import did_you_mean
+from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.shape import bare, field_at, kinds_at, metadata_of, model_at, without_kinds
+from llm_fleet.spec.shape import KIND, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
 from llm_fleet.spec.values import InFile
+
+_TELLING = {
+    "queues": "parallelcluster",
+    "head": "parallelcluster",
+    "image": "container",
+    "version": "smp",
+    "program": "conda",
+    "packages": "wheels",
+    "groups": "hyperpod",
+}
+"""By a key that only one kind has."""
+
+_OTHER_WORDS = {
+    "pcluster": "parallelcluster",
+    "aws-parallelcluster": "parallelcluster",
+    "pc": "parallelcluster",
+    "sagemaker": "hyperpod",
+    "sagemaker-hyperpod": "hyperpod",
+    "text-generation-inference": "tgi",
+    "tgi-neuron": "tgi",
+    "neuronx-tgi": "tgi",
+    "vllm": "hugging-face-vllm",
+    "hf-vllm": "hugging-face-vllm",
+    "huggingface-vllm": "hugging-face-vllm",
+    "optimum-neuron": "hugging-face-vllm",
+    "nxdi": "aws-vllm",
+    "nxd-inference": "aws-vllm",
+    "vllm-neuron": "aws-vllm-neuron",
+    "venv": "wheels",
+    "pip": "wheels",
+    "docker": "container",
+    "enroot": "container",
+    "sqsh": "container",
+    "nxd": "neuron",
+    "neuronx": "neuron",
+    "mamba": "conda",
+}
+"""What people write for a word that is another here."""
+
+
+def likely_kind(mapping: Mapping[str, object], kinds: Collection[str]) -> str:
+    """Return which of `kinds` a mapping without a right `kind` seems to be: by the word there, else by its keys."""
+    written = str(mapping.get(KIND, ""))
+    word = _OTHER_WORDS.get(written.casefold(), "")
+    if word in kinds:
+        return word
+    told = (kind for key, kind in _TELLING.items() if key in mapping and kind in kinds)
+    return nearest(written, kinds) or next(told, next(iter(kinds)))
+
 
 _TYPES: Mapping[str, tuple[str, str]] = {
     "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),

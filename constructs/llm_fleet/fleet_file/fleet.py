@@ -1,39 +1,128 @@
-"""The whole fleet file."""
+"""The whole fleet file: its network, its storage, and all that stands on them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.fleet_file.cluster import HyperPodConfig
-from llm_fleet.fleet_file.clusters import AnyCluster
-from llm_fleet.fleet_file.network import NetworkConfig
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
-from llm_fleet.fleet_file.storage import StorageConfig
+from llm_fleet.catalog.network import regions
+from llm_fleet.fleet_file.clusters import AnyCluster, HyperPodConfig, ParallelClusterConfig
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.lustre import DataRepository, ExistingLustre, LustreSpec
 from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
+from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
 from llm_fleet.spec.people import ClusterUser, Directory
 from llm_fleet.spec.shape import Later
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
+
+_ELSEWHERE = "usw2"
+
+
+class NetworkConfig(NetworkSpec):
+    """A VPC made for the fleet, or an existing one under `vpc`."""
+
+    vpc: ExistingNetworkSpec | None = None
+    """A network that exists already. Then nothing else may stand here."""
+
+    @property
+    def way_out(self) -> InternetAccess | None:
+        """How the network leads out; `None` of one that exists already, of which the file does not say."""
+        return self.internet if self.vpc is None else None
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """AZ ids with a compute subnet, the first one first."""
+        return tuple(self.vpc.subnets) if self.vpc is not None else super().zones
+
+
+def network_of_services(region: object) -> str:
+    """Return a network as a fleet file has it that services can stand in: a load balancer needs two AZs.
+
+    `region` may be anything.
+    """
+    known = regions().get(region) if isinstance(region, str) else None
+    prefix = known.az_id_prefix if known else _ELSEWHERE
+    return f"{{azs: [{prefix}-az1, {prefix}-az2]}}"
+
+
+FSX, HOME = "fsx", "home"
+"""Names of the fleet's file systems in its clusters."""
+
+
+class FleetLustre(LustreSpec):
+    """An FSx for Lustre file system that every node of the fleet mounts, made for it or existing."""
+
+    import_from: Annotated[str | None, Field(alias="import")] = None
+    """A bucket, or a prefix of it, that the whole file system mirrors: short for a data repository at `/`."""
+    data_repositories: tuple[DataRepository, ...] = ()
+    """Folders that mirror buckets. Default: none."""
+    mount_path: Annotated[str, Field(alias="mount")] = "/fsx"
+    """Where nodes mount it. Default: `/fsx`."""
+    existing: ExistingLustre | None = None
+    """A file system that exists already. Then only `mount` may stand next to it."""
+
+    @property
+    def repositories(self) -> tuple[DataRepository, ...]:
+        """All data repositories, that of `import` last."""
+        if self.import_from is None:
+            return self.data_repositories
+        return (*self.data_repositories, DataRepository(file_system_path="/", s3=self.import_from))
+
+
+class FleetVolume(OpenZfsVolumeSpec):
+    """A volume of the fleet's OpenZFS file system, kept when the fleet goes. Its key is its name.
+
+    Under another key it is another volume, and empty.
+    """
+
+    mount_path: Annotated[str, Field(alias="mount", examples=["/apps"])]
+    """Where the nodes of every ParallelCluster mount it. HyperPod's nodes do not."""
+
+
+class FleetOpenZfs(OpenZfsSpec):
+    """An FSx for OpenZFS file system for home directories, made for the fleet or existing."""
+
+    mount_path: Annotated[str, Field(alias="mount")] = "/home"
+    """Where nodes mount it. Default: `/home`."""
+    volumes: Annotated[Mapping[str, FleetVolume], Field(examples=[{"apps": {"mount": "/apps"}}])] = {}
+    """Volumes of it that every ParallelCluster mounts elsewhere, e.g. at `/apps`, by name. Default: none."""
+    existing: ExistingOpenZfs | None = None
+    """A file system that exists already. Then only `mount` may stand next to it."""
+
+
+class StorageConfig(FleetModel):
+    """What outlives the clusters."""
+
+    fsx: FleetLustre | None = None
+    """An FSx for Lustre file system for data and checkpoints. Default: none."""
+    home: FleetOpenZfs | None = None
+    """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
+    slurm_database: SlurmDatabaseSpec | None = Field(default=None, examples=["{}"])
+    """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
+    buckets: Mapping[str, BucketSpec] = {}
+    """Buckets for data and models, by name. Default: none."""
+
 
 if TYPE_CHECKING:
-    from llm_fleet.fleet_file.jobs.job import JobConfig
-    from llm_fleet.fleet_file.monitoring import MonitoringConfig
+    from llm_fleet.fleet_file.jobs import JobConfig
+    from llm_fleet.fleet_file.monitoring import MonitoringConfig, WatchConfig
     from llm_fleet.fleet_file.sagemaker import (
         EndpointConfig,
         NotebookConfig,
         StudioConfig,
         TrainingJobConfig,
-        WatchConfig,
     )
     from llm_fleet.fleet_file.service import ServiceConfig
 else:  # What a fleet does not have is not imported.
-    JobConfig = Annotated[Any, Later("llm_fleet.fleet_file.jobs.job", "JobConfig")]
+    JobConfig = Annotated[Any, Later("llm_fleet.fleet_file.jobs", "JobConfig")]
     MonitoringConfig = Annotated[Any, Later("llm_fleet.fleet_file.monitoring", "MonitoringConfig")]
     EndpointConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "EndpointConfig")]
     NotebookConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "NotebookConfig")]
     StudioConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "StudioConfig")]
     TrainingJobConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "TrainingJobConfig")]
-    WatchConfig = Annotated[Any, Later("llm_fleet.fleet_file.sagemaker", "WatchConfig")]
+    WatchConfig = Annotated[Any, Later("llm_fleet.fleet_file.monitoring", "WatchConfig")]
     ServiceConfig = Annotated[Any, Later("llm_fleet.fleet_file.service", "ServiceConfig")]
 
 NO_NETWORK = "none"

@@ -1,8 +1,13 @@
 """What is watched of a fleet, and who is told: what a fleet file names of the fleet itself."""
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from llm_fleet.spec.monitoring import ClusterAlarms, ClusterMetrics, FleetBudget, MonitoringSpec
+from llm_fleet.spec.values import TopicArn
+from llm_fleet.spec.watch import WatchSpec
 
 # Pyright does not see that models are frozen, where an attribute may have a narrower type.
 # pyright: reportIncompatibleVariableOverride=false
@@ -58,3 +63,12 @@ class MonitoringConfig(MonitoringSpec):
     def watched_of(self, clusters: Iterable[str]) -> list[str]:
         """Return which of `clusters`, by their keys, are watched, in their order."""
         return [key for key in clusters if self.clusters is None or key in self.clusters]
+
+
+class WatchConfig(WatchSpec):
+    """What starts training jobs again that failed, stops those that run in vain, and reports events of clusters."""
+
+    clusters: tuple[str, ...] | None = None
+    """HyperPod clusters of the fleet whose events are told. Default: all of them."""
+    topic_arn: Annotated[TopicArn | None, Field(alias="topic")] = None
+    """ARN of the SNS topic that is told. Default: one of its own, to which you subscribe."""

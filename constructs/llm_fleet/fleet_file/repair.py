@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from llm_fleet.fleet_file.explain import KIND, likely_kind
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.kinds import KIND, likely_kind
 from llm_fleet.rules.problem import PathPart
 from llm_fleet.spec.shape import field_at, kinds_at, without_kinds
 

@@ -6,14 +6,14 @@ from typing import Annotated
 from pydantic import Field
 
 from llm_fleet.catalog.notebook import studio_facts
-from llm_fleet.fleet_file.service import MADE_BY_THE_FLEET
+from llm_fleet.fleet_file.clusters import MADE_BY_THE_FLEET
 from llm_fleet.spec.endpoint import S3_SCHEME, TARBALL_ENDING, EndpointModel, EndpointSpec
 from llm_fleet.spec.notebook import NotebookSpec
 from llm_fleet.spec.studio import StudioSpec, StudioUser
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, below_mount
 from llm_fleet.spec.values import TopicArn
-from llm_fleet.spec.watch import JobWatch, WatchSpec
+from llm_fleet.spec.watch import JobWatch
 
 
 class NotebookConfig(NotebookSpec):
@@ -183,12 +183,3 @@ def _placed(
             Channel, uri=f"s3://{name}/{prefix if buckets is None else prefix.strip('/')}", key_arn=key
         )
     return channel.narrowed(Channel)
-
-
-class WatchConfig(WatchSpec):
-    """What starts training jobs again that failed, stops those that run in vain, and reports events of clusters."""
-
-    clusters: tuple[str, ...] | None = None
-    """HyperPod clusters of the fleet whose events are told. Default: all of them."""
-    topic_arn: Annotated[TopicArn | None, Field(alias="topic")] = None
-    """ARN of the SNS topic that is told. Default: one of its own, to which you subscribe."""

@@ -6,17 +6,18 @@ from typing import Annotated
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.fleet_file.storage import StorageConfig
+from llm_fleet.fleet_file.clusters import MADE_BY_THE_FLEET
 from llm_fleet.named_files.named_file import read_shape
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.model_shape import ModelShape
 from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource
 from llm_fleet.spec.service import ExportSpec, ServiceSpec
 from llm_fleet.spec.shape import OWN_KEY
 
-MADE_BY_THE_FLEET = "made-by-the-fleet"
-"""Stands for the name of a bucket that only the deployment knows."""
+OwnBuckets = Mapping[str, BucketSpec]
+"""`storage.buckets` of the file."""
 Buckets = Mapping[str, tuple[str, str | None]]
 """Name and key of each of the fleet's own buckets, by its key in the file."""
 
@@ -46,17 +47,17 @@ class ServedModelConfig(Model):
         """How large it is: as told, else what `config` tells, else what is known by its name."""
         return self.shape or self._numbers or super().size
 
-    def own_bucket(self, storage: StorageConfig) -> tuple[str, str] | None:
+    def own_bucket(self, own: OwnBuckets) -> tuple[str, str] | None:
         """Return the key under `storage.buckets`, and the folder; `None` for a model that is elsewhere.
 
         As for links of a file system, the fleet's own bucket may be named as S3 knows it.
         """
         if self.bucket is not None:
-            return (self.bucket, self.prefix or "") if self.bucket in storage.buckets else None
+            return (self.bucket, self.prefix or "") if self.bucket in own else None
         if self.source is not ModelSource.S3:
             return None
         name, prefix = bucket_and_prefix(self.location)
-        named = (key for key, bucket in storage.buckets.items() if bucket.bucket_name == name)
+        named = (key for key, bucket in own.items() if bucket.bucket_name == name)
         return next(((key, prefix) for key in named), None)
 
     @property
@@ -64,14 +65,14 @@ class ServedModelConfig(Model):
         """As written; in a bucket of the fleet's own, below a name that stands for it."""
         return super().location if self.bucket is None else f"{S3_SCHEME}{MADE_BY_THE_FLEET}/{self.prefix or ''}"
 
-    def in_fleet(self, storage: StorageConfig, buckets: Buckets, *, served_name: str | None = None) -> Model:
+    def in_fleet(self, own: OwnBuckets, buckets: Buckets, *, served_name: str | None = None) -> Model:
         """Return the model with the fleet's own bucket by its name in S3, under `served_name` unless it has its own."""
         name = self.served_name or served_name
-        own = self.own_bucket(storage)
-        if own is None:
+        inside = self.own_bucket(own)
+        if inside is None:
             return self.narrowed(Model, shape=self.size, served_name=name)
-        bucket, key_arn = buckets[own[0]]
-        place = {"s3_uri": None, "bucket": bucket, "prefix": own[1].strip("/"), "key_arn": key_arn}
+        bucket, key_arn = buckets[inside[0]]
+        place = {"s3_uri": None, "bucket": bucket, "prefix": inside[1].strip("/"), "key_arn": key_arn}
         return self.narrowed(Model, **place, shape=self.size, served_name=name)
 
 
@@ -85,14 +86,14 @@ class ExportConfig(ExportSpec):
     ]
     """The checkpoint: an id of the Hub, `s3://…`, or more about it."""
 
-    def in_fleet(self, storage: StorageConfig, model: ServedModelConfig, buckets: Buckets | None = None) -> ExportSpec:
+    def in_fleet(self, own: OwnBuckets, model: ServedModelConfig, buckets: Buckets | None = None) -> ExportSpec:
         """Return the export; its checkpoint is not compiled, and as large as `model`, unless it says otherwise.
 
         `buckets`: default, they are made later; only the rules are asked then.
         """
         told = self.source
         source = told.narrowed(ServedModelConfig, shape=told.size or model.size, compiled=told.compiled is True)
-        placed = source if buckets is None else source.in_fleet(storage, buckets)
+        placed = source if buckets is None else source.in_fleet(own, buckets)
         return self.narrowed(ExportSpec, source=placed)
 
 
@@ -114,10 +115,10 @@ class ServiceConfig(ServiceSpec):
         """Return what ECS knows it by, and how its stack is called: two fleets of an account may both have a `chat`."""
         return f"{fleet_name}-{self.name}"
 
-    def in_fleet(self, fleet_name: str, storage: StorageConfig, buckets: Buckets | None = None) -> ServiceSpec:
+    def in_fleet(self, fleet_name: str, own: OwnBuckets, buckets: Buckets | None = None) -> ServiceSpec:
         """Return the service on the storage of its fleet; clients know its model by the service's key.
 
         `buckets`: default, they are made later; only the rules are asked then.
         """
-        model = self.model if buckets is None else self.model.in_fleet(storage, buckets, served_name=self.name)
+        model = self.model if buckets is None else self.model.in_fleet(own, buckets, served_name=self.name)
         return self.narrowed(ServiceSpec, name=self.name_in(fleet_name), model=model)

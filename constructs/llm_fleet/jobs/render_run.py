@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from llm_fleet.catalog.training_environments import job_stages, shared_settings
+from llm_fleet.fleet_file.check_jobs import find_partition, served
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.jobs.check_jobs import served
-from llm_fleet.fleet_file.jobs.job import JobConfig
-from llm_fleet.fleet_file.jobs.partitions import find_partition
+from llm_fleet.fleet_file.jobs import JobConfig
 from llm_fleet.jobs.batch_file import RUN, BatchFile, template
 from llm_fleet.jobs.check_batch_file import check_directive, unknown_setting
 from llm_fleet.jobs.settings import (

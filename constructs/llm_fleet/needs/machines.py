@@ -8,11 +8,10 @@ from typing import Literal
 from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
 from llm_fleet.catalog.hyperpod import instances
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster, zone_of_parallelcluster
+from llm_fleet.fleet_file.check_clusters import placed_cluster, placed_parallelcluster, zone_of_parallelcluster
 from llm_fleet.fleet_file.check_sagemaker import zones_of_studio
+from llm_fleet.fleet_file.clusters import ParallelClusterConfig
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
-from llm_fleet.fleet_file.placed_cluster import placed_cluster
 from llm_fleet.fleet_file.sagemaker import EndpointConfig, TrainingJobConfig
 from llm_fleet.rules.terms import CapacityType
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster

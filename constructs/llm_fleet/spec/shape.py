@@ -19,6 +19,8 @@ from llm_fleet.rules.problem import PathPart
 from llm_fleet.spec.model import FleetModel, NamedModel
 
 OWN_KEY = "(its key)"
+KIND = "kind"
+"""The key by whose word a mapping is of one of several kinds."""
 
 
 class Later:
@@ -134,8 +136,8 @@ def kinds_of(annotation: Any) -> Mapping[str, type[FleetModel]]:
     inner = bare(annotation)
     if get_origin(inner) not in (Union, UnionType):
         return {}
-    models = [arm for arm in get_args(inner) if _is_model(arm) and "kind" in arm.model_fields]
-    return {get_args(model.model_fields["kind"].annotation)[0]: model for model in models}
+    models = [arm for arm in get_args(inner) if _is_model(arm) and KIND in arm.model_fields]
+    return {get_args(model.model_fields[KIND].annotation)[0]: model for model in models}
 
 
 def _is_model(annotation: Any) -> bool:

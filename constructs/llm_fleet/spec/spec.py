@@ -49,7 +49,7 @@ A feature that still has a fleet-file model, protocols, value classes and a tran
 2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
 3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
 4. `fleet_file`: the model becomes the `Spec`, or its subclass with the names of other parts. Model and view go.
-   `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
+   `in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
    named, `from_shorthand` of the first reads it.
 5. The stack hands the `Spec` over. The translator goes.
 

@@ -14,8 +14,8 @@ import yaml
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
 from llm_fleet.cli.main import main
+from llm_fleet.fleet_file.clusters import ParallelClusterConfig
 from llm_fleet.fleet_file.load import parse_fleet
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.cli.importing import imports
 

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
-from llm_fleet.fleet_file.check_parallelcluster import placed_parallelcluster
+from llm_fleet.fleet_file.check_clusters import placed_parallelcluster
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code

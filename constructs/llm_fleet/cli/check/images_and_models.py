@@ -15,7 +15,7 @@ from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
 from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic
-from llm_fleet.fleet_file.cluster import HyperPodConfig
+from llm_fleet.fleet_file.clusters import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.needs.machines import machines_of

@@ -13,8 +13,7 @@ from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, is_of_parallelcluster, own_ids
 from llm_fleet.fleet_file.check_network import address_plan
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.network import NetworkConfig
+from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
 from llm_fleet.needs.machines import CapacitySource, Machines, machines_of
 from llm_fleet.rules.account.instance_capacity import QuotaGranted, QuotaNeed, check_quota
 from llm_fleet.rules.network import nat_gateways

@@ -17,9 +17,8 @@ from llm_fleet.cli.importing.hyperpod_group import (
     unmounted,
 )
 from llm_fleet.cli.importing.translation import Asked, Notes, Translation, ask_for_zones, tell_region
-from llm_fleet.fleet_file.check_names import fleet_name_of
-from llm_fleet.fleet_file.located import locate
-from llm_fleet.fleet_file.read import read_text
+from llm_fleet.fleet_file.check_fleet import fleet_name_of
+from llm_fleet.fleet_file.document import locate, read_text
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.values import nearest

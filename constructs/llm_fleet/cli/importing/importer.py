@@ -10,8 +10,8 @@ from typing import Any, cast
 from llm_fleet.cli.importing.hyperpod_request import Mender, read_request, translate
 from llm_fleet.cli.importing.parallelcluster_file import read_parallelcluster, translate_parallelcluster
 from llm_fleet.cli.importing.translation import Asked, Note, NoteKind, Notes, Translation
+from llm_fleet.fleet_file.document import plain_scalar
 from llm_fleet.fleet_file.load import parse_fleet
-from llm_fleet.fleet_file.yaml_scalars import plain_scalar
 from llm_fleet.rules.problem import FleetError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./%+-]*( [A-Za-z0-9_./%+-]+)*")

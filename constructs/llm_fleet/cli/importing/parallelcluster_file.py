@@ -23,10 +23,9 @@ from llm_fleet.cli.importing.translation import (
     truth,
     unless,
 )
-from llm_fleet.fleet_file.check_names import fleet_name_of
-from llm_fleet.fleet_file.parallelcluster import is_parallelcluster
-from llm_fleet.fleet_file.parse import parse
-from llm_fleet.fleet_file.read import read_text
+from llm_fleet.fleet_file.check_fleet import fleet_name_of
+from llm_fleet.fleet_file.clusters import is_parallelcluster
+from llm_fleet.fleet_file.document import parse, read_text
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place as Where
 from llm_fleet.rules.problem import FleetError, Problem

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from llm_fleet.cli.importing.translation import Notes, amount, number, told, truth, unless
-from llm_fleet.fleet_file.check_parallelcluster import FSX
+from llm_fleet.fleet_file.fleet import FSX
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
 from llm_fleet.rules.problem import PathPart

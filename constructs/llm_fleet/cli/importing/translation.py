@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from llm_fleet.catalog.network import region_of_az_id, regions
-from llm_fleet.fleet_file.check_names import fleet_name_of
+from llm_fleet.fleet_file.check_fleet import fleet_name_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 

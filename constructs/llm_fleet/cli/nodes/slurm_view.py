@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_sagemaker import SageMakerClient
 
-    from llm_fleet.fleet_file.cluster import HyperPodConfig
-    from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+    from llm_fleet.fleet_file.clusters import HyperPodConfig, ParallelClusterConfig
 
 _PART = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
 _RANGE = re.compile(r"([^\[]*)\[([^\]]*)\](.*)")
@@ -231,7 +230,7 @@ _TARGET_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
 
 def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
     """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
-    from llm_fleet.fleet_file.cluster import HyperPodConfig  # `llm-fleet nodes` can do without fleet files.
+    from llm_fleet.fleet_file.clusters import HyperPodConfig  # `llm-fleet nodes` can do without fleet files.
 
     if isinstance(cluster, HyperPodConfig):
         return _of_hyperpod(cluster, region)

@@ -20,7 +20,7 @@ from llm_fleet.rules.command_codes import LogsCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
-    from llm_fleet.fleet_file.cluster import HyperPodConfig
+    from llm_fleet.fleet_file.clusters import HyperPodConfig
     from llm_fleet.fleet_file.fleet import Fleet
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 

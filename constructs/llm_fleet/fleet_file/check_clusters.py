@@ -1,15 +1,20 @@
-"""The ParallelClusters of a fleet file, judged by the rules that judge the construct."""
+"""The clusters of a fleet file, judged by the rules that judge the constructs."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from llm_fleet.fleet_file.check_bucket_names import check_bucket_names
-from llm_fleet.fleet_file.check_node_setup import check_nodes_in_file
-from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.parallelcluster import ParallelClusterConfig
+from llm_fleet.fleet_file.check_storage import check_bucket_names
+from llm_fleet.fleet_file.clusters import HyperPodConfig, NodeSetupModel, ParallelClusterConfig
+from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+from llm_fleet.named_files.named_file import check_own_folder, files_of, lock_problems
+from llm_fleet.rules.bundle import check_scripts_place
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.downloads_lock import check_mirror
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
+from llm_fleet.rules.node_setup import check_node_setup, check_nodes_told
+from llm_fleet.rules.own_steps import check_neuron_pinned
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.node_network import check_place
 from llm_fleet.rules.parallelcluster.nodes import node_groups
@@ -17,11 +22,136 @@ from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluste
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet.spec.cluster import NodeGroup, NodeMount
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.node_setup import NodeScripts
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
 from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.references import BUCKET
+
+
+def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
+    """Return the cluster that `config` of `fleet` describes, as its rules read it."""
+    scripts = config.scripts
+    bucket = "sagemaker-made-by-the-fleet" if scripts.bucket is None else BUCKET.name_of(scripts.bucket)
+    return PlacedCluster(
+        spec=config.narrowed(
+            HyperPodClusterSpec,
+            **config.of_fleet,
+            groups=config.running_groups,
+            slurm_config_strategy=config.effective_strategy,
+            availability_zone_id=config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone,
+        ),
+        region=fleet.region,
+        has_vpc=fleet.network is not None,
+        mounts=tuple(_mounts(fleet)),
+        # Where the bucket is left to the fleet, one that is sure to be good.
+        lifecycle_source_s3_uri=f"s3://{bucket}/{scripts.prefix or ''}",
+    )
+
+
+def _mounts(fleet: Fleet) -> Iterator[NodeMount]:
+    storage = fleet.storage
+    if storage.fsx is not None:
+        zone = fleet.zone_of_fsx
+        yield NodeMount(kind="lustre", mount_path=storage.fsx.mount_path, availability_zone_id=zone)
+    if storage.home is not None:
+        zone = fleet.zone_of_home
+        yield NodeMount(kind="open_zfs", mount_path=storage.home.mount_path, availability_zone_id=zone)
+
+
+def check_nodes_in_file(
+    config: NodeSetupModel,
+    scripts: NodeScripts,
+    *,
+    groups: Sequence[NodeGroup],
+    mount_paths: Sequence[str],
+    home_is_shared: bool,
+) -> Iterator[Problem]:
+    """Return what is wrong with what nodes of `groups` are told, by attribute names below the cluster.
+
+    The rest is of the cluster that they belong to, as in `check_node_setup`.
+    """
+    found = check_node_setup(config, scripts, groups=groups, mount_paths=mount_paths, home_is_shared=home_is_shared)
+    yield from (_by_login_name(problem, config) for problem in found)
+    if config.downloads is not None:
+        yield from (problem.under("downloads") for problem in check_mirror(config.downloads))
+
+
+def check_node_setup_files(config: NodeSetupModel, scripts: NodeScripts) -> Iterator[Problem]:
+    """Return what is wrong with the files that tell nodes something: own scripts and the lock file."""
+    own = check_own_folder(scripts, start="the fleet file lies")
+    yield from (problem.under("scripts") for problem in own)
+    unreadable = lock_problems(config.downloads.lock_path) if config.downloads is not None else []
+    for problem in unreadable:
+        # Lines within the lock file are none of the fleet file.
+        inner = replace(problem, message=f"{problem.where}: {problem.message}" if problem.path else problem.message)
+        yield replace(inner, path=("downloads", "lock"))
+    if config.neuron is not None and config.neuron.install and not unreadable:
+        files = files_of(config.downloads) if config.downloads is not None else None
+        yield from (problem.under("neuron", "host") for problem in check_neuron_pinned(config.neuron.release, files))
+
+
+def _by_login_name(problem: Problem, config: NodeSetupModel) -> Problem:
+    """Return a problem where the file has it: users stand under their names."""
+    match problem.path:
+        case ("users", int(index), *rest):
+            return replace(problem, path=("users", config.users[index].name, *rest))
+        case _:
+            return problem
+
+
+_FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
+
+
+def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the HyperPod clusters, by attribute names."""
+    for name, cluster in fleet.hyperpod_clusters.items():
+        placed = placed_cluster(fleet, cluster)
+        for problem in check_cluster(placed):
+            # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
+            own_zone = cluster.availability_zone_id is not None or problem.code is Code.MOUNT_ZONE
+            if problem.path != ("availability_zone_id",) or own_zone:
+                yield _hyperpod_in_file(problem, cluster)
+        for problem in _check_own_hyperpod(cluster, placed, fleet):
+            yield problem.under("clusters", name)
+
+
+def _hyperpod_in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
+    """Return a problem of a cluster where the file has it: file systems and region are the fleet's, not its own."""
+    first = problem.path[0] if problem.path else None
+    if first == "region":
+        return problem
+    if first in _FILE_SYSTEMS:
+        return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
+    if problem.code is Code.LIFECYCLE_SCRIPT and not _names_script(cluster, problem):
+        problem = replace(problem, path=("scripts", "entry_point"))
+    if first == "cluster_name" and "cluster_name" not in cluster.model_fields_set:
+        problem = replace(problem, path=("name",))
+    return problem.under("clusters", cluster.name)
+
+
+def _check_own_hyperpod(cluster: HyperPodConfig, placed: PlacedCluster, fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the keys that only a fleet file has."""
+    yield from (problem.under("scripts") for problem in check_scripts_place(cluster.scripts))
+    yield from check_nodes_in_file(
+        cluster,
+        cluster.scripts,
+        groups=placed.node_groups,
+        mount_paths=[mount.mount_path for mount in placed.mounts],
+        home_is_shared=False,
+    )
+    yield from check_nodes_told(placed.spec, cluster.scripts, placed.node_groups)
+    yield from check_bucket_names(cluster, fleet)
+
+
+def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:
+    """Return whether the group that `problem` is about names a script of its own."""
+    return cluster.by_name[str(problem.path[1])].script is not None
+
 
 _MODELS: tuple[type[FleetModel], ...] = (
     Queue,
@@ -55,9 +185,6 @@ def _keys() -> Iterator[tuple[str, str]]:
 _KEYS = dict(_keys())
 _ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
 
-
-FSX, HOME = "fsx", "home"
-"""Names of the fleet's file systems in its clusters."""
 
 _MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
 """For ids that only the deployment knows."""
@@ -105,11 +232,11 @@ def _handed_over(name: str, kind: StorageKind, mount_dir: str, existing_id: str)
     return SharedStorage.model_construct(name=name, kind=kind, mount_dir=mount_dir, existing_id=existing_id)
 
 
-_OF_FLEET = {"mount_dir": "mount_path"}
+_OF_STORAGE = {"mount_dir": "mount_path"}
 """What the rules ask of a shared storage, by what the fleet's own file systems call it."""
 
 
-def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collection[str] = ()) -> Problem:
+def _pc_in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collection[str] = ()) -> Problem:
     """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's.
 
     `volumes`: names of the volumes of the fleet's `home`.
@@ -119,7 +246,7 @@ def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collectio
     if first == "region":
         return problem
     if first == "shared_storage" and rest and rest[0] not in [storage.name for storage in cluster.shared_storage]:
-        inner = [_OF_FLEET[str(part)] for part in rest[1:2] if part in _OF_FLEET]
+        inner = [_OF_STORAGE[str(part)] for part in rest[1:2] if part in _OF_STORAGE]
         if rest[0] in (FSX, HOME):
             return replace(problem, path=("storage", rest[0], *inner))
         if rest[0] in volumes:
@@ -148,17 +275,17 @@ def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
     for name, cluster in fleet.parallelclusters.items():
         placed = placed_parallelcluster(fleet, cluster)
         volumes = fleet.storage.home.volumes if fleet.storage.home else ()
-        yield from (in_file(problem, cluster, volumes) for problem in check_parallelcluster(placed))
+        yield from (_pc_in_file(problem, cluster, volumes) for problem in check_parallelcluster(placed))
         yield from _check_place(fleet)
         yield from _check_volume_of_home(fleet)
-        yield from (problem.under("clusters", name) for problem in _check_own(fleet, cluster, placed))
+        yield from (problem.under("clusters", name) for problem in _check_own_queues(fleet, cluster, placed))
 
 
 def _check_place(fleet: Fleet) -> list[Problem]:
     return check_place(has_network=fleet.network is not None, internet=fleet.way_out)
 
 
-def _check_own(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:
+def _check_own_queues(fleet: Fleet, config: ParallelClusterConfig, placed: PlacedParallelCluster) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from _check_zones(config, fleet.region)
     yield from check_iam_prefix(config.iam_resource_prefix, "iam_resource_prefix")

@@ -1,1 +1,0 @@
-"""Jobs in the fleet file: training runs, as typed models."""
