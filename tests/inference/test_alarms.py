@@ -11,7 +11,6 @@ from llm_fleet.inference.service_monitoring import service_dashboard
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath, page
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.service import check_thresholds
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.service import Alarms
 
 
@@ -106,15 +105,6 @@ def test_a_threshold_that_only_the_deployment_knows_is_not_written_out():
 def test_a_threshold_that_cannot_be(name: str, value: Any):
     (problem,) = check_thresholds(Alarms(**{name: value}))
     assert (problem.code, problem.where) == (Code.ALARM_THRESHOLD, name)
-
-
-@pytest.mark.parametrize("value", ["many", True])
-def test_a_threshold_that_is_no_number(value: Any):
-    with pytest.raises(FleetError) as refused:
-        Alarms(waiting_requests=value)
-    assert [(problem.code, problem.where) for problem in refused.value.problems] == [
-        (Code.WRONG_TYPE, "waiting_requests")
-    ]
 
 
 # docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html

@@ -124,40 +124,6 @@ def test_a_config_file_that_does_not_tell(tmp_path: Path):
     assert [each.path for each in check_shape(SHAPE.narrowed(ModelShape, parameters=0))] == [("parameters",)]
 
 
-IN_S3 = {"s3_uri": "s3://my-models/tanuki-8b"}
-ON_HUB = {"hub_id": "owner/tanuki-8b"}
-WRONG: Any = 3
-
-
-@pytest.mark.parametrize(
-    ("told", "where"),
-    [
-        ({}, "s3_uri"),
-        ({}, "hub_id"),
-        ({}, "image_path"),
-        (IN_S3, "shape"),
-        (IN_S3, "compiled"),
-        (IN_S3, "served_name"),
-        (IN_S3, "key_arn"),
-        (ON_HUB, "revision"),
-        (ON_HUB, "token_secret_arn"),
-        (ON_HUB, "token_key_arn"),
-    ],
-)
-def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(told: dict[str, Any], where: str):
-    with pytest.raises(FleetError) as refused:
-        Model(**told, **{where: WRONG})
-    (problem,) = refused.value.problems
-    assert problem.where == where
-
-
-def test_what_may_be_the_token_itself_is_in_no_message():
-    with pytest.raises(FleetError) as refused:
-        Model(hub_id="owner/tanuki-8b", token_secret_arn="hf_abcdef")
-    (problem,) = refused.value.problems
-    assert (problem.where, problem.value) == ("token_secret_arn", None)
-
-
 def test_a_model_without_a_place_is_told_of_its_place():
     (problem,) = check_place(Model())
     assert problem.code is Code.MISSING_KEY

@@ -196,23 +196,6 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert [(problem.code.value, problem.where) for problem in told.value.problems] == [("LF114", "usage_stats")]
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"batch_size": None},
-        {"sequence_length": "4096"},
-        {"tensor_parallel": 2.0},
-        {"image": 3, "runtime_version": "2.29.0.0"},
-        {"image": OWN_IMAGE, "runtime_version": 2.29},
-    ],
-)
-def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(told: dict[str, Any]) -> None:
-    with pytest.raises(FleetError) as refused:
-        TgiServer(**told)
-    (problem,) = refused.value.problems
-    assert problem.where in told
-
-
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("managed", [False, True])
 def test_every_variable_of_a_service_is_one_that_nobody_else_sets(kind: ServerKind, managed: bool) -> None:

@@ -183,32 +183,6 @@ def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str
     assert raised.value.problems[0].remedy
 
 
-# What rules find of a fleet file is in tests/fleet_file/test_monitoring.py; these are values that only Python can have.
-VALUES: list[tuple[Any, dict[str, Any], str, str]] = [
-    (MonitoringSpec, {"log_retention_days": "90"}, "LF113", "log_retention_days"),
-    (MonitoringSpec, {"budget": 20000}, "LF113", "budget"),
-    (ClusterAlarms, {"topic": "pager"}, "LF116", "topic"),
-    (ClusterAlarms, {"topic": 3}, "LF113", "topic"),
-    (ClusterAlarms, {"emails": "me@example.com"}, "LF113", "emails"),
-    (ClusterAlarms, {"slack": "#alarms"}, "LF113", "slack"),
-    (ClusterAlarms, {"thresholds": {"disk_percent": "90"}}, "LF113", "thresholds.disk_percent"),
-    (SlackChannel, {"workspace_id": 1, "channel_id": "C1"}, "LF113", "workspace_id"),
-    (ClusterAlarmThresholds, {"idle_minutes": 7.5}, "LF113", "idle_minutes"),
-    (ClusterAlarmThresholds, {"disk_percent": True}, "LF113", "disk_percent"),
-    (FleetBudget, {"monthly_usd": "1000 USD"}, "LF113", "monthly_usd"),
-    (FleetBudget, {"monthly_usd": 1, "tag": "team"}, "LF113", "tag"),
-]
-
-
-@pytest.mark.parametrize(("part", "given", "code", "where"), VALUES)
-def test_a_value_of_another_class_is_refused_where_it_is_written(
-    part: Any, given: dict[str, Any], code: str, where: str
-) -> None:
-    with pytest.raises(FleetError) as raised:
-        part(**given)
-    assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
-
-
 NO_NUMBER = ClusterAlarmThresholds(disk_percent=float("nan"))
 # What is wrong with a description is in tests/fleet_file/test_monitoring.py: the construct calls the same rules.
 PARTS: list[tuple[dict[str, Any], str, str]] = [

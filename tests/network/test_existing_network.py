@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -92,18 +91,6 @@ def test_ids_and_constructs_may_stand_side_by_side(stack: cdk.Stack):
     assert in_construct.security_group.security_group_id == GROUP
     assert in_id.security_group is made.security_group
     assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("vpc", 7), ("subnets", {"usw2-az4": ["subnet-0123456789abcdef0"]}), ("security_group", True)],
-)
-def test_what_is_no_thing_of_ec2_is_refused(stack: cdk.Stack, name: str, value: Any):
-    told: dict[str, Any] = {"vpc": VPC, "subnets": SUBNETS, name: value}
-    with pytest.raises(FleetError) as caught:
-        FleetNetwork.from_attributes(stack, "Network", ExistingNetworkSpec(**told))
-    assert [problem.code for problem in caught.value.problems] == [Code.WRONG_TYPE]
-    assert caught.value.problems[0].path[0] == name
 
 
 def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.Stack):

@@ -1,6 +1,5 @@
 """What cannot be trained: refused by the construct's values and by the fleet file, with the same code and words."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.training_job import check_training_job_place
 from llm_fleet.spec.training_job import Spot, WarmPool
-from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
+from llm_fleet.spec.training_job_code import SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric
 from tests.fleet_file import good_training_job as in_file
 from tests.sagemaker import training_jobs as in_python
@@ -49,46 +48,6 @@ def test_secrets_are_not_repeated(directory: Path):
     token = f"hf_{'b' * 34}"
     (problem,) = in_python.problems(directory, {"environment": {"HUB": token}})
     assert token not in str(problem)
-
-
-WRONG_CLASSES: dict[str, dict[str, Any]] = {
-    "image": {"image": "pytorch"},
-    "source": {"source": "train/train.py"},
-    "instance_count": {"instance_count": "2"},
-    "spot": {"spot": True},
-    "warm_pool": {"warm_pool": 1800},
-    "channels": {"channels": ("s3://abc",)},
-    "channels.train": {"channels": {"train": "s3://abc"}},  # pyright: ignore
-    "checkpoints": {"checkpoints": "s3://abc"},
-    "metrics.a": {"metrics": {"a": "(x)"}},
-    "distribution": {"distribution": "torchrun"},
-    "tracking": {"tracking": "arn:aws:sagemaker:…"},
-    "remote_debug": {"remote_debug": "yes"},
-    "hyperparameters": {"hyperparameters": ["--epochs", "3"]},
-}
-
-
-@pytest.mark.parametrize("where", WRONG_CLASSES)
-def test_a_value_of_another_class_is_a_problem_too(where: str, directory: Path):
-    (problem,) = in_python.problems(directory, WRONG_CLASSES[where])
-    assert problem.where == where
-    assert "write" in problem.remedy
-
-
-@pytest.mark.parametrize(
-    ("make", "where"),
-    [
-        (lambda: Channel(uri="s3://abc/d", input_mode="FastFile"), "input_mode"),  # pyright: ignore
-        (lambda: Distribution.smp(8), "smp_configuration"),  # pyright: ignore
-        (lambda: Checkpoints(uri=3), "uri"),  # pyright: ignore
-    ],
-)
-def test_a_part_tells_of_itself(make: Callable[[], object], where: str):
-    with pytest.raises(FleetError) as raised:
-        make()
-    (problem,) = raised.value.problems
-    assert problem.where == where
-    assert "write" in problem.remedy
 
 
 def test_all_is_told_at_once(directory: Path):

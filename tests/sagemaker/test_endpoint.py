@@ -1,7 +1,6 @@
 """What an endpoint is made of: model, configuration, endpoint, log, role, network."""
 
 import re
-from collections.abc import Callable
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -282,19 +281,8 @@ def test_all_is_told_at_once_and_nothing_is_made() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"model": "EleutherAI/gpt-j-6b"},
-        {"image": "vllm"},
-        {"neuron": 2},
-        {"environment": ["A=b"]},
-        {"environment": {"A": 1}},
         {"network": "vpc-1"},
-        {"instance_type": 4},
-        {"network_isolation": "true"},
-        {"rollout": "canary"},
         {"encryption_key": "arn:aws:kms:x"},
-        {"inference_ami": 4},
-        {"name": 5},
-        {"log_retention_days": "30"},
     ],
 )
 def test_values_of_another_class_are_told(changes: dict[str, Any]) -> None:
@@ -303,20 +291,6 @@ def test_values_of_another_class_are_told(changes: dict[str, Any]) -> None:
     (problem,) = told.value.problems
     assert (problem.code, problem.path[:1]) == (Code.WRONG_TYPE, tuple(changes))
     assert problem.remedy
-
-
-@pytest.mark.parametrize(
-    ("make", "code"),
-    [
-        (lambda: EndpointModel.from_hub(5), Code.WRONG_TYPE),  # pyright: ignore[reportArgumentType]
-        (lambda: EndpointImage(kind="caffe"), Code.NOT_A_CHOICE),  # pyright: ignore[reportArgumentType]
-        (lambda: EndpointModel.from_s3("s3://my-models/x/", key_arn="alias/mine"), Code.TEXT_FORM),
-    ],
-)
-def test_values_check_themselves(make: Callable[[], object], code: str) -> None:
-    with pytest.raises(FleetError) as told:
-        make()
-    assert [problem.code for problem in told.value.problems] == [code]
 
 
 def test_what_was_reported_of_an_image_is_a_warning() -> None:

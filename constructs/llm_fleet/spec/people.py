@@ -11,7 +11,7 @@ from llm_fleet.spec.model import WithPaths
 from llm_fleet.spec.references import SECRET, Key, Secret
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
-from llm_fleet.spec.values import InFile, Quantity, Several
+from llm_fleet.spec.values import PATH_OR_TEXT, Quantity, Several
 
 _WALL = Quantity(noun="time", units={"min": 1, "h": 60, "days": 1440, "day": 1440}, example="2 days", usual="h")
 WallMinutes = Annotated[int, _WALL]
@@ -116,7 +116,7 @@ class Directory(WithPaths, Spec):
     ]
     """ARN of the secret whose text is that reader's password alone. Each node reads it when it starts."""
     certificate: Annotated[
-        str | Path, InFile(str), Field(alias="ca_certificate", examples=["/etc/ssl/certs/ca-certificates.crt"])
+        str | Path, PATH_OR_TEXT, Field(alias="ca_certificate", examples=["/etc/ssl/certs/ca-certificates.crt"])
     ]
     """The authority that its certificate is of: a PEM file from where this file lies, which goes to the nodes, or an
     absolute path in the image; in Python, a `Path` is always a file beside the program. ParallelCluster takes the path

@@ -11,7 +11,7 @@ from decimal import Decimal
 from os import PathLike, fspath
 from typing import Annotated, Any, TypeVar, cast, get_args
 
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from llm_fleet.catalog.hyperpod import instances
@@ -340,28 +340,37 @@ SubnetId = Annotated[str, SUBNET_ID]
 """The id of a subnet."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """A path: text, in Python also a `Path`; kept as text. Metadata of a `str | PathLike[str]`."""
+    """A path: text, in Python also a `Path`. Metadata of a `str | PathLike[str]`."""
+
+    kept: bool = False
+    """Whether a `Path` stays one; else it becomes text."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Take text alone from a fleet file."""
         text = core_schema.str_schema(strict=True)
         return core_schema.json_or_python_schema(
             json_schema=text,
-            python_schema=core_schema.no_info_before_validator_function(_as_text, text),
+            python_schema=core_schema.no_info_wrap_validator_function(self._read, text),
         )
+
+    def _read(self, path: Any, read_text: ValidatorFunctionWrapHandler) -> Any:
+        if not isinstance(path, PathLike):
+            return read_text(path)
+        found = cast("PathLike[str]", path)
+        return found if self.kept else fspath(found)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return what an editor needs to know of it."""
         return {"type": "string"}
 
 
-def _as_text(path: Any) -> Any:
-    return fspath(cast("PathLike[str]", path)) if isinstance(path, PathLike) else path
-
-
 PATH = _Path()
 """A path on this machine."""
+
+PATH_OR_TEXT = _Path(kept=True)
+"""A path on this machine if it is a `Path`; text may be another."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ from llm_fleet.rules.inference.hosts import (
     nearest_neuron_type,
     runtime_of,
 )
-from llm_fleet.rules.problem import AnyCode, FleetError
+from llm_fleet.rules.problem import AnyCode
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, ModelServer, ServerKind, TgiServer
 from llm_fleet.spec.served_model import Model
@@ -171,24 +171,6 @@ def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
 def test_a_release_has_its_own_parameter():
     assert ami_parameter("20260701").startswith("/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/")
     assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"root_volume_gib": "20"},
-        {"root_volume_gib": True},
-        {"ami": 3},
-        {"driver_version": 2.28},
-        {"install_driver": "no"},
-    ],
-)
-def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(values: dict[str, Any]):
-    with pytest.raises(FleetError) as error:
-        Hosts(**values)
-    (problem,) = error.value.problems
-    assert (problem.code, problem.path) == (Code.WRONG_TYPE, tuple(values))
-    assert problem.remedy.startswith("write ")
 
 
 def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():

@@ -1,15 +1,12 @@
 """What a model server can be told, and on which instances and where it runs."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.model_server import model_servers, server_settings
 from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
-from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.model_server import SERVERS, ModelServer, ServerKind
 from tests.rules.inference.services import OWN_IMAGE, TOKEN, a_server
 
@@ -112,27 +109,6 @@ def test_capabilities_are_a_list_in_which_each_is_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "code"),
-    [
-        (ServerKind.TGI, {"max_waiting_token": 3}, Code.UNKNOWN_KEY),
-        (ServerKind.TGI, {"tool_call_parser": "llama3_json"}, Code.UNKNOWN_KEY),
-        (ServerKind.TGI, {"usage_stats": "of"}, Code.NOT_A_CHOICE),
-        (ServerKind.TGI, {"json_output": "yes"}, Code.WRONG_TYPE),
-        (ServerKind.TGI, {"max_best_of": True}, Code.WRONG_TYPE),
-        (ServerKind.TGI, {"capabilities": "IPC_LOCK"}, Code.WRONG_TYPE),
-        (ServerKind.AWS_VLLM, {"extra_arguments": "--x"}, Code.WRONG_TYPE),
-        (ServerKind.AWS_VLLM, {"additional_config": "{}"}, Code.WRONG_TYPE),
-    ],
-)
-def test_a_setting_that_the_server_does_not_have_or_of_another_type(
-    kind: ServerKind, told: dict[str, Any], code: Code
-) -> None:
-    with pytest.raises(FleetError) as refused:
-        SERVERS[kind](**told)
-    assert [(problem.code, problem.path) for problem in refused.value.problems] == [(code, tuple(told))]
-
-
-@pytest.mark.parametrize(
     ("server", "instance", "expected", "remedy"),
     [
         (a_server(tensor_parallel=3), INF2, "LF703", "write 2"),
@@ -227,17 +203,3 @@ def test_each_kind_is_in_the_catalog_with_its_settings() -> None:
 def test_the_catalog_says_how_each_setting_reaches_its_server(kind: ServerKind) -> None:
     own = set(SERVERS[kind].model_fields) - set(ModelServer.model_fields) - {"kind"}
     assert own == set(server_settings(kind))
-
-
-@pytest.mark.parametrize("value", [[], {}, object()])
-def test_no_value_of_any_setting_falls_over(value: Any) -> None:
-    for kind in ServerKind:
-        for name in server_settings(kind):
-            with pytest.raises(FleetError) if _wrong(kind, name, value) else nullcontext():
-                SERVERS[kind](**{name: value})
-
-
-def _wrong(kind: ServerKind, name: str, value: Any) -> bool:
-    """Return whether the setting takes no such value: a list and a mapping may be empty."""
-    taken = {"list": list, "json": dict}.get(server_settings(kind)[name].type, ())
-    return not isinstance(value, taken)

@@ -7,7 +7,6 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.endpoint_rollout import waits_seconds
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,
@@ -181,23 +180,6 @@ def test_a_wrong_value_is_told_with_its_place_and_a_remedy(
 @pytest.mark.parametrize("seconds", [0, 14 * 60, 366 * 86400, -4])
 def test_a_life_too_short_or_too_long(seconds: int) -> None:
     assert told(time_to_live_seconds=seconds) == [(SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds")]
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "where"),
-    [
-        (DataCapture, {"percent": "20"}, "percent"),
-        (EndpointBudget, {"monthly_usd": "200"}, "monthly_usd"),
-        (EndpointBudget, {"monthly_usd": 200, "emails": "team@example.com"}, "emails"),
-        (EndpointRollout, {"kind": "canary"}, "kind"),
-    ],
-)
-def test_a_value_of_another_class_is_refused_where_it_is_written(
-    kind: type[Spec], values: dict[str, Any], where: str
-) -> None:
-    with pytest.raises(FleetError) as refused:
-        kind(**values)
-    assert [problem.where for problem in refused.value.problems] == [where]
 
 
 def test_zero_instances_and_a_life_of_nothing_say_why() -> None:

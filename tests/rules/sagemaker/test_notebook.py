@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.notebook import NotebookPlatform
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.notebook import check_notebook
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
@@ -124,17 +124,3 @@ def test_everything_is_told_at_once():
     )  # fmt: skip
     codes = [problem.code.value for problem in wrong]
     assert codes == ["LF900", "LF901", "LF910", "LF913", "LF914", "LF912", "LF915", "LF917", "LF919"]
-
-
-@pytest.mark.parametrize(
-    ("values", "code", "where"),
-    [
-        ({"secret_arn": "git"}, "LF116", "secret_arn"),
-        ({"secret_key_arn": "alias/mine"}, "LF116", "secret_key_arn"),
-        ({"branch": 3}, "LF113", "branch"),
-    ],
-)
-def test_a_repository_refuses_what_is_of_another_form(values: dict[str, Any], code: str, where: str):
-    with pytest.raises(FleetError) as refused:
-        GitRepository(url=REPOSITORY, **values)
-    assert [(problem.code.value, problem.where) for problem in refused.value.problems] == [(code, where)]

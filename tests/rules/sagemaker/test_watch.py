@@ -7,7 +7,6 @@ import pytest
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.functions.training_watch.checkpoints import successor_name
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.watch import check_prefix, check_prefixes, check_watch
 from llm_fleet.rules.sagemaker.watch_followed import (
     check_cluster_arn,
@@ -122,13 +121,6 @@ def test_a_value_has_its_mistake(given: dict[str, Any], code: str, where: str) -
     problems = check_watch(WatchSpec(**given))
     assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)]
     assert all(problem.remedy and not problem.message.endswith(".") for problem in problems)
-
-
-def test_a_value_of_a_wrong_type_is_refused_where_it_is_written() -> None:
-    with pytest.raises(FleetError, match="LF113"):
-        RestartPolicy(maximum="3")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(FleetError, match="LF116"):
-        WatchedJobs(encryption_keys=["alias/mine"])
 
 
 def test_everything_wrong_is_reported_together() -> None:

@@ -6,7 +6,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.environment import check_training, plan_fabrics
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace, folder_of
 from llm_fleet.rules.training.packages import plan
@@ -16,7 +15,6 @@ from llm_fleet.spec.training_runtime import (
     CompileCache,
     ContainerEnvironment,
     NeuronEnvironment,
-    ServerEnvironment,
     TrainingRuntime,
 )
 from tests.rules.training.runtimes import CPU, GPU, TRN1, TRN2, found, group, place
@@ -176,48 +174,10 @@ def test_lustre_of_any_cluster_comes_first() -> None:
 
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:2026-11-20"
 NUMBER_TOKEN: Any = -1.888154589708751e289
-container: Callable[..., Any] = ContainerEnvironment
 neuron: Callable[..., Any] = NeuronEnvironment
-server: Callable[..., Any] = ServerEnvironment
 cache: Callable[..., Any] = CompileCache
 runtime: Callable[..., Any] = TrainingRuntime
 cluster: Callable[..., Any] = ClusterSpec
-
-BAD: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
-    "an image that is none": (container, {"image": 1}, "image"),
-    "a name that is none": (container, {"image": IMAGE, "name": b"x"}, "name"),
-    "a group in place of several": (neuron, {"groups": "workers"}, "groups"),
-    "a group without a name": (neuron, {"groups": [None]}, "groups[0]"),
-    "a stack that is a list": (neuron, {"stack": []}, "stack"),
-    "a release that is a number": (neuron, {"release": 2.28}, "release"),
-    "packages that are none": (neuron, {"packages": None}, "packages"),
-    "a package that is a number": (neuron, {"packages": ["torch", 1]}, "packages[1]"),
-    "a use that there is none of": (neuron, {"use": "jobs "}, "use"),
-    "a server that there is none of": (server, {"server_kind": "tgy"}, "server_kind"),
-    "one environment in place of several": (runtime, {"environments": neuron()}, "environments"),
-    "an environment that is none": (runtime, {"environments": ["neuron"]}, "environments[0]"),
-    "a folder that is none": (runtime, {"folder": True}, "folder"),
-    "a cache that is none": (runtime, {"compile_cache": 30}, "compile_cache"),
-    "a cache without an age": (cache, {"max_age_days": None}, "max_age_days"),
-    "variables that are none": (runtime, {"variables": None}, "variables"),
-    "a variable whose name is a number": (runtime, {"variables": {1: "a"}}, "variables.1"),
-    "a variable that is a number": (runtime, {"variables": {"A": 1}}, "variables.A"),
-    "processes in a list": (runtime, {"processes": [8]}, "processes"),
-    "processes that are no number": (runtime, {"processes": {"workers": True}}, "processes.workers"),
-    "a secret's name": (runtime, {"hub_token_secret": "hf_secret"}, "hub_token_secret"),
-    "a runtime that is a word": (cluster, {"training": "neuron"}, "training"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_each_value_of_a_wrong_type_is_reported_where_it_stands(name: str) -> None:
-    make, told, where = BAD[name]
-    with pytest.raises(FleetError) as caught:
-        make(**told)
-    (problem,) = caught.value.problems
-    assert problem.where == where
-    assert problem.remedy
-    assert "hf_secret" not in str(caught.value)
 
 
 def test_what_is_right_passes() -> None:

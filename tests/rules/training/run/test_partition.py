@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.problem import FleetError
-from llm_fleet.spec.jobs import ServedExport
-from llm_fleet.spec.model_shape import TrainedShape
 from tests.rules.training.run.runs import partition, problems, values
-from tests.rules.training.run.test_spread import SMALL
 
 TOKEN = -1.8881545897087e289
 """A number that the CDK knows at deploy time only."""
@@ -48,9 +44,6 @@ def test_each_is_a_problem_at_its_place(name: str):
 @pytest.mark.parametrize(
     ("attribute", "value", "code"),
     [
-        ("name", None, "LF113"),
-        ("name", b"x", "LF113"),
-        ("steps", None, "LF113"),
         ("steps", TOKEN, "LF870"),
         ("nodes", TOKEN, "LF870"),
         ("global_batch", TOKEN, "LF870"),
@@ -63,22 +56,6 @@ def test_a_value_that_no_batch_file_can_have_is_a_problem_of_the_run(attribute: 
     (problem,) = problems(**{attribute: value})
     assert problem.code == code
     assert problem.where in (attribute, "model")
-
-
-@pytest.mark.parametrize("server", [None, "tgii", {}, 1])
-def test_a_server_that_there_is_none_of(server: Any):
-    with pytest.raises(FleetError) as refused:
-        ServedExport(to="s3://ours/x", server=server)
-    (problem,) = refused.value.problems
-    assert (problem.code, problem.where) == ("LF114", "server")
-    assert "ServerKind.TGI" in problem.allowed
-
-
-def test_a_size_that_nobody_told():
-    told: dict[str, Any] = {**SMALL, "parameters": None}
-    with pytest.raises(FleetError) as refused:
-        TrainedShape(**told)
-    assert [(each.code, each.where) for each in refused.value.problems] == [("LF113", "parameters")]
 
 
 def test_a_large_partition_is_searched_quickly():
