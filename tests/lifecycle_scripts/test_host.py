@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet_node.host import CommandFailed, Host
 from tests.lifecycle_scripts import programs
-from tests.lifecycle_scripts.moved_node import program
+from tests.lifecycle_scripts.step_node import program
 
 
 def test_what_a_process_said_that_is_gone_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from llm_fleet_node.notify import _metric as metric  # pyright: ignore[reportPrivateUsage]
 from tests.lifecycle_scripts.step_files import step
-from tests.lifecycle_scripts.step_node_4 import make
+from tests.lifecycle_scripts.step_node import make
 from tests.lifecycle_scripts.throwaway_node import Ended, Node
 
 REPORTS = {"s3_uri": "s3://logs/fleet", "metric_namespace": "/aws/sagemaker/Clusters", "event_bus": "default"}

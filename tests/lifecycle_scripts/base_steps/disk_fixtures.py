@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llm_fleet_node.disks.device import INSTANCE_STORE
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 EBS = "Amazon Elastic Block Store"
 GIB = 1 << 30

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from llm_fleet_node.manifest_parts import Mount, S3Mount
+from llm_fleet_node.manifest_parts import InstanceType, Mount, S3Mount
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts.moved_node import M5, InstanceType, Said, file, make, program
+from tests.lifecycle_scripts.step_node import M5, file, make, program
 
 OWN = "10.1.0.12"
 NAME = "ip-10-1-0-12"
@@ -91,9 +91,9 @@ sys.exit(0 if found else 2)
 """
 
 
-def build(root: Path, *kinds: InstanceType, said: Said | None = None, **manifest: Any) -> Node:
+def build(root: Path, *kinds: InstanceType, **manifest: Any) -> Node:
     """A compute node of HyperPod with name, address, root disk and the programs above."""
-    node = make(root, *(kinds or (M5,)), said=said)
+    node = make(root, *(kinds or (M5,)))
     file(root, "/proc/sys/kernel/hostname", f"{NAME}\n")
     file(root, "/proc/self/mountinfo", ROOT_MOUNT)
     file(root, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost\n")

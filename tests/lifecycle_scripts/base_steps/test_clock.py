@@ -17,7 +17,7 @@ from llm_fleet_node.steps.clock import STEP
 from llm_fleet_node.time_source import ACCURACY, clock_offset, endpoint, time_service_offset
 from tests.lifecycle_scripts.base_steps.node_with_systemd import build
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import Said, file, program
+from tests.lifecycle_scripts.step_node import file, program, said
 
 TRACKING = """Reference ID    : A9FEA97B (169.254.169.123)
 Stratum         : 4
@@ -164,9 +164,9 @@ def test_an_answer_without_a_date_tells_nothing(tmp_path: Path, s3: S3) -> None:
 
 @pytest.mark.usefixtures("nobody")
 def test_where_nobody_tells_the_time_the_log_says_so(tmp_path: Path) -> None:
-    said = Said()
-    applied(STEP, build(tmp_path, said=said))
-    assert "nobody here tells the time" in said.text
+    node = build(tmp_path)
+    applied(STEP, node)
+    assert "nobody here tells the time" in said(node)
 
 
 def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,15 +15,15 @@ from llm_fleet_node.steps.disks import STEP
 from tests.lifecycle_scripts.base_steps.disk_fixtures import array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import TRN1, Said, file
+from tests.lifecycle_scripts.step_node import TRN1, file, said
 from tests.pains.told import told
 
 STARTED = "dlami-nvme.service"
 
 
-def dlami(root: Path, said: Said | None = None) -> Node:
+def dlami(root: Path) -> Node:
     """A node whose AMI brings the service that mounts the instance store."""
-    node = build(root, TRN1, said=said)
+    node = build(root, TRN1)
     disk(root, "nvme1n1", "259:10")
     file(root, f"/usr/lib/systemd/system/{STARTED}", "[Service]\n")
     line = mount_line("/opt/dlami/nvme", "/dev/nvme1n1", "ext4", number="259:10")
@@ -42,12 +42,11 @@ def bare(root: Path, count: int = 4) -> Node:
 
 
 def test_on_a_root_alone_everything_is_below_var_lib(tmp_path: Path) -> None:
-    said = Said()
-    node = build(tmp_path, said=said)
+    node = build(tmp_path)
     applied(STEP, node)
     found = disks.read(node.host)
     assert (found.place, found.kind, found.docker) == ("/var/lib", "root", "/var/lib/docker")
-    assert said.lines == ["large data goes to /var/lib: the node has nothing but its root"]
+    assert said(node) == "large data goes to /var/lib: the node has nothing but its root"
     modes = {path: (tmp_path / path.lstrip("/")).stat().st_mode & 0o7777 for path in found.folders()}
     assert modes == found.folders()
     assert modes["/var/lib/scratch"] == 0o1777

@@ -14,7 +14,7 @@ from llm_fleet_node.platform_files import Instance
 from llm_fleet_node.steps.hosts import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import NAME, OWN, build
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 
 def without_dns(root: Path) -> Node:

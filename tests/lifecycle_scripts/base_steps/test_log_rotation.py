@@ -11,7 +11,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.log_rotation import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import build
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 _LOGROTATE = """
 assert a == ['--debug', '/etc/logrotate.conf'], a

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from llm_fleet_node.failures import Failure
-from llm_fleet_node.manifest_parts import EfaSystem
+from llm_fleet_node.manifest_parts import EfaSystem, InstanceType
 from llm_fleet_node.mounts.lustre_efa import UNIT
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.lustre_efa import STEP as PROOF
 from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import M5, P5, TRN1, TRN2, InstanceType, Said, file, program
+from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, file, program, said
 from tests.pains.told import told
 
 LNETCTL = """
@@ -86,11 +86,10 @@ def with_efa(
     kind: InstanceType = TRN1,
     *,
     rises: str = "16 16",
-    said: Said | None = None,
     names: tuple[str, ...] = NAMES,
 ) -> Node:
     """A node with EFA interfaces, whose LNet counts messages over them at each look."""
-    node = build(root, kind, said=said, mounts=(lustre(efa=True),))
+    node = build(root, kind, mounts=(lustre(efa=True),))
     for name in names:
         file(root, f"/sys/class/infiniband/{name}/device/vendor", "0x1d0f\n")
         file(root, f"/sys/class/infiniband/{name}/device/device", "0xefa1\n")
@@ -106,8 +105,7 @@ def with_efa(
 
 
 def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Path) -> None:
-    said = Said()
-    node = with_efa(tmp_path, said=said)
+    node = with_efa(tmp_path)
     changes = applied(STEP, node)
     assert changes == [
         f"wrote /etc/systemd/system/{UNIT}",
@@ -118,7 +116,7 @@ def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Pa
         "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx",
     ]
     assert applied(PROOF, node) == []
-    assert said.lines == ["/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"]
+    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
     unit = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
     lnetctl = f"ExecStart={tmp_path}/usr/bin/lnetctl"
     assert f"{lnetctl} net add --net tcp --if ens5\n" in unit
@@ -141,11 +139,9 @@ def test_what_the_image_has_set_up_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
 
 
-def mounted_by_hyperpod(
-    root: Path, kind: InstanceType = TRN1, *, said: Said | None = None, names: tuple[str, ...] = NAMES
-) -> Node:
+def mounted_by_hyperpod(root: Path, kind: InstanceType = TRN1, *, names: tuple[str, ...] = NAMES) -> Node:
     """A node of HyperPod whose platform has mounted Lustre over TCP before its hook, without an entry in fstab."""
-    node = with_efa(root, kind, said=said, names=names)
+    node = with_efa(root, kind, names=names)
     file(root, "/sys/module/lnet/version", "")
     (root / "fsx").mkdir()
     file(root, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/fsx", "10.9.0.1@tcp:/abcdefgh", "lustre"))
@@ -154,13 +150,12 @@ def mounted_by_hyperpod(
 
 
 def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path) -> None:
-    said = Said()
-    node = mounted_by_hyperpod(tmp_path, said=said)
+    node = mounted_by_hyperpod(tmp_path)
     changes = applied(STEP, node)
     assert changes[:2] == ["unmounted /fsx, which was mounted over TCP", "unloaded Lustre's modules"]
     assert changes[-1] == "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx"
     applied(PROOF, node)
-    assert said.lines == ["/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"]
+    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
 
 
 def test_moving_hyperpods_mount_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
@@ -168,22 +163,20 @@ def test_moving_hyperpods_mount_to_efa_converges_killed_anywhere(tmp_path: Path)
 
 
 def test_a_lustre_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -> None:
-    said = Said()
-    node = mounted_by_hyperpod(tmp_path, said=said)
+    node = mounted_by_hyperpod(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(STEP, node) == [], "the node comes up"
-    assert said.lines == ["/fsx stays on TCP: it is mounted and in use: umount: /fsx: target is busy."]
+    assert said(node) == "/fsx stays on TCP: it is mounted and in use: umount: /fsx: target is busy."
     with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
         PROOF.verify(node)
     assert not PROOF.is_for_jobs
 
 
 def test_another_lustre_that_stays_mounted_keeps_lnet_on_tcp(tmp_path: Path) -> None:
-    said = Said()
-    node = with_efa(tmp_path, said=said)
+    node = with_efa(tmp_path)
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/other", "10.9.0.2@tcp:/zyxw", "lustre"))
     applied(STEP, node)
-    assert "Lustre is mounted at /other" in said.text
+    assert "Lustre is mounted at /other" in said(node)
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
 
 
@@ -247,10 +240,9 @@ def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
 
 def test_a_catalog_that_does_not_know_costs_no_node(tmp_path: Path) -> None:
     """Were the table wrong, or the type newer than it, the set-up fails and Lustre is mounted over TCP."""
-    said = Said()
-    node = with_efa(tmp_path, TRN2, said=said)
+    node = with_efa(tmp_path, TRN2)
     applied(STEP, node)
-    assert "LNet could not be set up over rdmap16s27, rdmap32s27" in said.text
+    assert "LNet could not be set up over rdmap16s27, rdmap32s27" in said(node)
     with pytest.raises(Failure, match="LFN52"):
         PROOF.verify(node)
 
@@ -290,11 +282,10 @@ def test_all_interfaces_attach_because_modules_that_are_loaded_already_are_unloa
 
 
 def test_modules_that_cannot_be_unloaded_are_a_remark_and_too_few_interfaces_are_degraded(tmp_path: Path) -> None:
-    said = Said()
-    node = mounted_by_hyperpod(tmp_path, P5_8, said=said, names=P5_NAMES)
+    node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     file(tmp_path, "/lnet-held", "")
     assert applied(STEP, node)[-1].startswith("mounted fs-1")
-    assert "Lustre's modules stay loaded, with the options that they have: rmmod: ERROR: Module lnet is" in said.text
+    assert "Lustre's modules stay loaded, with the options that they have: rmmod: ERROR: Module lnet is" in said(node)
     with pytest.raises(Failure, match=r"LFN52  LNet has 2 of 8 EFA interfaces up for /fsx \(rdmap113s0, .*\)"):
         PROOF.verify(node)
 
@@ -351,11 +342,10 @@ def test_tcp_is_right_on_a_type_without_efa(tmp_path: Path) -> None:
 def test_a_set_up_that_fails_is_a_remark_and_lustre_is_mounted_over_tcp(
     tmp_path: Path, broken: str, text: str, says: str
 ) -> None:
-    said = Said()
-    node = with_efa(tmp_path, said=said)
+    node = with_efa(tmp_path)
     file(tmp_path, broken, text)
     assert "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx" in applied(STEP, node)
-    assert says in said.text
+    assert says in said(node)
     with pytest.raises(Failure, match="LFN52"):
         PROOF.verify(node)
 

@@ -8,7 +8,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import build, lustre
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, program
+from tests.lifecycle_scripts.step_node import M5, TRN1, file, program, said
 
 LCTL = """
 import pathlib
@@ -69,8 +69,7 @@ def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -
 
     Source: assumption lustre-client-takes-fsx-tuning.
     """
-    said = Said()
-    node = dataclasses.replace(large(tmp_path), say=said.lines.append)
+    node = large(tmp_path)
     program(tmp_path, "lctl", _REFUSES + LCTL)
     changes = applied(STEP, node)
     assert [change for change in changes if change.startswith("set ")] == [
@@ -79,9 +78,9 @@ def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -
         "set mdc.*.max_rpcs_in_flight to 64",
         "set osc.*.max_dirty_mb to 64",
     ]
-    assert "stays without mdc.*.max_mod_rpcs_in_flight=50" in said.text
-    assert "Numerical result out of range" in said.text
-    assert "stays without ldlm.namespaces.*.lru_max_age=600000" in said.text
+    assert "stays without mdc.*.max_mod_rpcs_in_flight=50" in said(node)
+    assert "Numerical result out of range" in said(node)
+    assert "stays without ldlm.namespaces.*.lru_max_age=600000" in said(node)
 
 
 def test_a_large_node_killed_anywhere_converges(tmp_path: Path) -> None:

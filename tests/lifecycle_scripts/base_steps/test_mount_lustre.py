@@ -14,7 +14,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 SERVER = "fs-1.fsx.us-west-2.amazonaws.com"
 DEVICE = f"{SERVER}@tcp:/abcdefgh"

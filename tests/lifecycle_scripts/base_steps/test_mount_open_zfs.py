@@ -1,6 +1,5 @@
 """The step mount_open_zfs."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_open_zfs import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line, open_zfs
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import Said, file, program
+from tests.lifecycle_scripts.step_node import file, program, said
 
 SERVER = "fs-1.fsx.us-west-2.amazonaws.com"
 LINE = (
@@ -53,12 +52,11 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
 
 def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Path) -> None:
     """Source: assumption platform-mounts-openzfs-by-nfs-4."""
-    said = Said()
-    node = dataclasses.replace(with_client(tmp_path), say=said.lines.append)
+    node = with_client(tmp_path)
     (tmp_path / "home").mkdir()
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "nfs"))
     assert applied(STEP, node) == []
-    assert said.text.startswith("/home is mounted by NFS 3")
+    assert said(node).startswith("/home is mounted by NFS 3")
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "cifs"))
     with pytest.raises(Failure, match="LFN51"):
         STEP.verify(node)

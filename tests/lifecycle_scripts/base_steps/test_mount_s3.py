@@ -16,7 +16,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_s3 import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import bucket, build, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 UNIT = "llm-fleet-s3-data.service"
 _MOUNTS = """

@@ -18,7 +18,7 @@ from tests.lifecycle_scripts.base_steps.disk_fixtures import EBS, array, disk, m
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line, open_zfs
 from tests.lifecycle_scripts.base_steps.test_lustre_efa import UMOUNT, with_efa
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import TRN1, file, program
+from tests.lifecycle_scripts.step_node import TRN1, file, program
 
 SERVER = "fs-1.fsx.us-west-2.amazonaws.com"
 DEVICE = f"{SERVER}@tcp:/abcdefgh"

@@ -10,7 +10,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.mounts.table import mounted
 from tests.lifecycle_scripts.base_steps.disk_fixtures import EBS, array, disk
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, mount_line
-from tests.lifecycle_scripts.moved_node import file
+from tests.lifecycle_scripts.step_node import file
 
 
 @pytest.fixture

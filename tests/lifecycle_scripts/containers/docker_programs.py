@@ -7,7 +7,7 @@ from pathlib import Path
 
 from llm_fleet_node import disks
 from llm_fleet_node.disks.layout import Layout
-from tests.lifecycle_scripts.step_node_4 import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 # Keeps `<unit>.enabled` and `<unit>.active` below /state. A daemon takes its root from its configuration at its start.
 SYSTEMCTL = """

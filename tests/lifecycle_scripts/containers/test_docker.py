@@ -14,7 +14,8 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.docker import STEP
 from tests.lifecycle_scripts.containers.docker_programs import lay_down
-from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, said
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.step_node import file, make, said
 
 DAEMON = "/etc/docker/daemon.json"
 TOML = "/etc/containerd/config.toml"
@@ -57,18 +58,16 @@ def test_data_goes_to_the_planned_disk(tmp_path: Path, containerd: bool, running
 def test_a_second_time_nothing_is_changed_or_restarted(node: Node) -> None:
     STEP.apply(node)
     assert calls(node) == ["restart containerd.service docker.service"]
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
     assert len(calls(node)) == 1
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    def fresh(number: int) -> Node:
-        lay_down(tmp_path / str(number))
-        return make(tmp_path / str(number))
+    def fresh(root: Path) -> Node:
+        lay_down(root)
+        return make(root)
 
-    assert kill_at_every_effect(fresh, STEP.apply) == 3
+    assert converges(STEP, fresh, tmp_path, ignore=["/calls"]) == 3
 
 
 def test_other_keys_of_daemon_json_are_kept(node: Node) -> None:

@@ -12,7 +12,8 @@ from llm_fleet_node.disks.layout import Layout
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.enroot import STEP
-from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.step_node import file, make
 
 STAND_IN = Path(__file__).parents[3] / "local/drill/stand_ins/programs/enroot"
 AMI = """\
@@ -69,20 +70,12 @@ def test_whatever_the_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     node = fresh(tmp_path, conf, drop_ins=drop_ins)
     STEP.apply(node)
     STEP.verify(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
 
 
-def test_a_second_time_nothing_is_changed(node: Node) -> None:
-    STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
-
-
-def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    assert kill_at_every_effect(lambda number: fresh(tmp_path / str(number)), STEP.apply) == 5
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENROOT_STAND_IN_ROOT", str(tmp_path / "node"))
+    assert converges(STEP, fresh, tmp_path) == 5
 
 
 def test_verify_finds_a_line_that_says_otherwise(node: Node) -> None:

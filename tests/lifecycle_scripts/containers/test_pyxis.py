@@ -8,7 +8,8 @@ from llm_fleet_node.containers.plugstack import times_loaded
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.pyxis import STEP
-from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program
+from tests.lifecycle_scripts.convergence import again, applied, converges
+from tests.lifecycle_scripts.step_node import file, make, program
 from tests.pains.told import told
 
 ETC = "/opt/slurm/etc"
@@ -127,22 +128,11 @@ def test_where_slurm_sends_the_file_pyxis_stands_in_it(tmp_path: Path, plugstack
     sent = [text for text in (node.host.read(PLUGSTACK) or "").splitlines(keepends=True) if text[0] not in "#i"]
     assert sent == [line], "with the options that it had"
     assert node.host.read(f"{ETC}/plugstack.conf.d/other.conf") == "optional other.so\n"
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
-
-
-def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
-    node = fresh(tmp_path)
-    STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    def one(number: int, conf: str = "", plugstack: str = GLOB + NAMED + LINE) -> Node:
-        root = tmp_path / f"{number}{conf}"
+    def one(root: Path, conf: str = "", plugstack: str = GLOB + NAMED + LINE) -> Node:
         file(root, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE + LINE)
         file(root, "/slurmctld-runs", "")
         node = fresh(root, plugstack)
@@ -150,8 +140,9 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
             file(root, f"{ETC}/slurm.conf", f"SlurmctldParameters={conf}\n")
         return node
 
-    assert kill_at_every_effect(one, STEP.apply) >= 4
-    assert kill_at_every_effect(lambda number: one(number, "enable_configless", GLOB + NAMED), STEP.apply) >= 4
+    assert converges(STEP, one, tmp_path / "whole", ignore=["/calls"]) >= 4
+    sent = tmp_path / "sent"
+    assert converges(STEP, lambda root: one(root, "enable_configless", GLOB + NAMED), sent, ignore=["/calls"]) >= 4
 
 
 def test_a_running_slurmctld_is_told_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Fabric, InstanceType, Training, Variable
 from llm_fleet_node.steps.efa_devices import STEP
 from llm_fleet_node.steps.health_check import _expected as expected_of_health_check  # pyright: ignore[reportPrivateUsage]
-from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
+from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 from tools.synth_environment import ROOT
 
 STAND_IN = ROOT / "local/drill/stand_ins/programs/fi_info"
@@ -39,12 +39,11 @@ for n in range({count}):
 
 def test_all_interfaces_are_there(root: Path) -> None:
     fi_info(root, 8)
-    said = Said()
-    node = make(root, TRN1, said=said)
+    node = make(root, TRN1)
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said.lines == ["8 EFA interfaces, all usable by libfabric"]
+    assert said(node) == "8 EFA interfaces, all usable by libfabric"
 
 
 def test_a_second_time_nothing_changes(root: Path) -> None:
@@ -89,11 +88,10 @@ def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
     text = STAND_IN.read_text().replace("#!/usr/bin/env bash", f"#!/bin/bash\nFI_STAND_IN_ROOT={root}")
     file(root, "/opt/amazon/efa/bin/fi_info", text)
     (root / "opt/amazon/efa/bin/fi_info").chmod(0o755)
-    said = Said()
-    node = make(root, TRN1, said=said)
+    node = make(root, TRN1)
     STEP.apply(node)
     STEP.verify(node)
-    assert said.lines == ["8 EFA interfaces, all usable by libfabric"]
+    assert said(node) == "8 EFA interfaces, all usable by libfabric"
     assert not node.host.succeeds("fi_info", "-p", "tcp9")
     assert not node.host.succeeds("fi_info", "-x")
 
@@ -117,8 +115,7 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
     tmp_path: Path, fabrics: tuple[Fabric, ...] | None, matters: bool
 ) -> None:
     """That HyperPod attaches it is unproven. Source: assumption hyperpod-attaches-efa-to-small-types."""
-    said = Said()
-    node = make(tmp_path, SMALL, said=said)
+    node = make(tmp_path, SMALL)
     training = None if fabrics is None else Training("/fsx/llm-fleet", (), fabrics, None, None)
     node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, training=training))
     STEP.apply(node)
@@ -129,7 +126,7 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
             STEP.verify(node)
         return
     STEP.verify(node)
-    assert "the kernel has 0; no fabric of group workers asks for EFA" in said.text
+    assert "the kernel has 0; no fabric of group workers asks for EFA" in said(node)
 
 
 def test_memory_that_may_not_be_locked_is_told(root: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps.gpu_devices import STEP
-from tests.lifecycle_scripts.moved_node import M5, P5, TRN1, file, make, program
+from tests.lifecycle_scripts.step_node import M5, P5, TRN1, file, make, program
 
 UNIT = "/usr/lib/systemd/system/nvidia-persistenced.service"
 SYSTEMCTL = """

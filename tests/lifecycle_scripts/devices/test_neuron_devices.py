@@ -12,7 +12,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps import neuron_devices
 from llm_fleet_node.steps.neuron_devices import STEP
-from tests.lifecycle_scripts.moved_node import M5, P5, TRN1, TRN2, Said, devices, file, make, program
+from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, devices, file, make, program, said
 from tests.pains.told import told
 from tools.synth_environment import ROOT
 
@@ -37,13 +37,12 @@ def listed(count: int, cores: int = 2) -> str:
 
 @pytest.mark.parametrize("kind", [TRN1, TRN2], ids=lambda kind: str(kind.name))
 def test_all_devices_are_there(root: Path, kind: InstanceType) -> None:
-    said = Said()
     neuron_ls(root, f"print({listed(16)!r})")
-    node = make(root, kind, said=said)
+    node = make(root, kind)
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said.lines == ["Neuron driver 2.26.10.0: 16 devices"]
+    assert said(node) == "Neuron driver 2.26.10.0: 16 devices"
 
 
 def test_a_second_time_nothing_changes(root: Path) -> None:
@@ -61,11 +60,10 @@ def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
     )
     file(root, "/opt/aws/neuron/bin/neuron-ls", text)
     (root / "opt/aws/neuron/bin/neuron-ls").chmod(0o755)
-    said = Said()
-    node = make(root, TRN1, said=said)
+    node = make(root, TRN1)
     STEP.apply(node)
     STEP.verify(node)
-    assert "unknown form" not in said.text
+    assert "unknown form" not in said(node)
     (root / "dev/neuron3").unlink()
     assert len(json.loads(node.host.run("neuron-ls", "-j"))) == 15
     with pytest.raises(Failure, match="unknown flag"):
@@ -126,11 +124,10 @@ def test_what_neuron_ls_misses_is_told(root: Path, body: str, told: str) -> None
 @pytest.mark.parametrize("told", ["no json", '{"devices": 16}', "[1, 2]"])
 def test_an_unknown_form_of_neuron_ls_is_told_but_no_failure(root: Path, told: str) -> None:
     neuron_ls(root, f"print({told!r})")
-    said = Said()
-    node = make(root, TRN1, said=said)
+    node = make(root, TRN1)
     STEP.apply(node)
     STEP.verify(node)
-    assert "unknown form, so only /dev was counted" in said.text
+    assert "unknown form, so only /dev was counted" in said(node)
 
 
 def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
-from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program, said
+from tests.lifecycle_scripts.convergence import converges
+from tests.lifecycle_scripts.step_node import file, make, program, said
 from tests.pains.told import told
 
 METRICS = '# HELP node_load1 load\nnode_load1 0.5\nnode_disk{name="a b"} 1e9\n'
@@ -97,13 +98,6 @@ def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
     assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
 
 
-def test_a_second_time_nothing_is_changed(node: Node) -> None:
-    STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
-
-
 def test_a_changed_unit_is_started_anew(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
@@ -116,13 +110,12 @@ def test_a_changed_unit_is_started_anew(node: Node) -> None:
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "metrics", _silence)
 
-    def old(number: int) -> Node:
-        root = tmp_path / str(number)
+    def old(root: Path) -> Node:
         file(root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
         file(root, f"/state/{UNIT}.active", "")
         return fresh(root)
 
-    assert kill_at_every_effect(old, STEP.apply) == 4
+    assert converges(STEP, old, tmp_path, ignore=["/calls"], is_verified=False) == 4
 
 
 def test_a_packages_own_unit_is_taken(node: Node) -> None:

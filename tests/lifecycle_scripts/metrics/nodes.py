@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet_node.metrics.machine import Machine
 from llm_fleet_node.metrics.settings import Settings
-from tests.lifecycle_scripts.step_node_4 import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 SETTINGS = Settings(
     destination="cloudwatch",

@@ -28,7 +28,7 @@ from llm_fleet_node.metrics.status import read_status
 from llm_fleet_node.metrics.write_request import snappy, varint, write_request
 from tests.lifecycle_scripts.metrics.nodes import SETTINGS, linux
 from tests.lifecycle_scripts.metrics.service import Service, serve, unpacked
-from tests.lifecycle_scripts.step_node_4 import program
+from tests.lifecycle_scripts.step_node import program
 
 URL = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1/api/v1/remote_write"
 PROMETHEUS = replace(SETTINGS, destination="prometheus", log_group=None, remote_write_url=URL)

@@ -34,7 +34,7 @@ from tests.lifecycle_scripts.metrics.nodes import (
     neuron_monitor,
     says,
 )
-from tests.lifecycle_scripts.step_node_4 import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 NOON = datetime(2026, 11, 22, 12, 0, 0)
 

@@ -19,9 +19,10 @@ from llm_fleet_node.steps import metrics as step
 from llm_fleet_node.steps.metrics import STEP
 from llm_fleet_node.watching import program as program_of
 from llm_fleet_node.watching.program import SETTINGS, STATUS, UNIT, UNIT_PATH
+from tests.lifecycle_scripts.convergence import again, converges
 from tests.lifecycle_scripts.metrics.nodes import linux
 from tests.lifecycle_scripts.metrics.service import Service, serve
-from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program, said
+from tests.lifecycle_scripts.step_node import file, make, program, said
 from tools.synth_environment import ROOT
 
 TO_CLOUDWATCH = Metrics("cloudwatch", "train", "LlmFleet/Nodes", "/llm-fleet/metrics/train", None, 60)
@@ -82,7 +83,7 @@ def test_the_program_is_laid_down_and_started(node: Node) -> None:
     measured(node)
     STEP.verify(node)
     settings = read_settings(node.host.path(SETTINGS))
-    assert (settings.cluster, settings.group, settings.node, settings.ask_slurm) == ("train", "Compute", "i-1", False)
+    assert (settings.cluster, settings.group, settings.node, settings.ask_slurm) == ("train", "workers", "i-1", False)
     assert "metrics: 7 values; this node has no EFA interface" in said(node)
     assert node.host.path(f"/etc/systemd/system/multi-user.target.wants/{UNIT}").is_symlink()
     unit = node.host.read(UNIT_PATH) or ""
@@ -90,13 +91,6 @@ def test_the_program_is_laid_down_and_started(node: Node) -> None:
     assert "CPUQuota=20%" in unit
     # Threads count as tasks, and a program in Go may start several for each of a node's 192 processors.
     assert int(unit.split("TasksMax=")[1].split()[0]) >= 512
-
-
-def test_a_second_time_nothing_is_changed(node: Node) -> None:
-    STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
 
 
 def test_another_bundle_starts_the_program_anew(node: Node) -> None:
@@ -119,15 +113,15 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(program_of, "files", few)
 
-    def with_an_older_one(number: int) -> Node:
-        node = fresh(tmp_path / str(number))
+    def with_an_older_one(root: Path) -> Node:
+        node = fresh(root)
         file(node.host.root, SETTINGS, "{}")
         file(node.host.root, UNIT_PATH, "[Service]\nExecStart=/old\n")
         file(node.host.root, f"/state/{UNIT}.active", "")
         return node
 
     # Stopped, four files, the link, started.
-    assert kill_at_every_effect(with_an_older_one, STEP.apply) == 7
+    assert converges(STEP, with_an_older_one, tmp_path, ignore=["/calls"], is_verified=False) == 7
 
 
 def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_away(node: Node) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from llm_fleet_node.manifest_parts import Download, Downloads
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 MIRROR = "s3://mirror/our/debs"
 _AWS = """

@@ -10,8 +10,8 @@ from llm_fleet_node.downloads import CACHE, fetch, fetch_files, find, is_version
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts.moved_node import Said, download, file, make
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
+from tests.lifecycle_scripts.step_node import download, file, make
 from tests.pains.told import told
 
 CONTENT = b"an archive\n"
@@ -27,8 +27,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def node_of(root: Path, *files: Download, source: str = "mirror", said: Said | None = None) -> Node:
-    return make(root, downloads=Downloads(source, MIRROR + "/", files or (ARCHIVE,)), said=said)
+def node_of(root: Path, *files: Download, source: str = "mirror") -> Node:
+    return make(root, downloads=Downloads(source, MIRROR + "/", files or (ARCHIVE,)))
 
 
 def asked(root: Path) -> Sequence[str]:

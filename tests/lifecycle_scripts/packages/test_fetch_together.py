@@ -8,19 +8,14 @@ from llm_fleet_node.downloads import CACHE, fetch_files
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts.moved_node import Said, download, make, program
+from tests.lifecycle_scripts.step_node import download, make, program, said
 
 FAKE = Path(__file__).parents[1] / "fakes/aws.py"
 FILES = tuple(download(f"a{n}", f"content {n}".encode(), f"https://vendor.example/a+{n}.whl") for n in range(6))
 
 
 @pytest.fixture
-def said() -> Said:
-    return Said()
-
-
-@pytest.fixture
-def node(tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch) -> Node:
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("FAKE_AWS", str(tmp_path))
     # One file alone is asked for with options behind the verb, which this stand-in does not know: it says so.
     program(tmp_path, "aws", f"os.execv(sys.executable, [sys.executable, {str(FAKE)!r}, *a])")
@@ -29,7 +24,7 @@ def node(tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch) -> Node:
         stored(tmp_path, one).write_text(f"content {one.name[1:]}")
     (tmp_path / "s3/mirror/wheels/other").mkdir()
     (tmp_path / "s3/mirror/wheels/other/large").write_text("not asked for")
-    return make(tmp_path, downloads=Downloads("mirror", "s3://mirror/wheels", FILES), said=said)
+    return make(tmp_path, downloads=Downloads("mirror", "s3://mirror/wheels", FILES))
 
 
 def stored(root: Path, one: Download) -> Path:
@@ -61,11 +56,11 @@ def test_one_that_is_changed_or_gone_is_asked_for_alone(tmp_path: Path, node: No
     assert not list(cache.glob(".arriving-*"))
 
 
-def test_a_call_that_fails_is_told_and_each_is_tried(tmp_path: Path, node: Node, said: Said) -> None:
+def test_a_call_that_fails_is_told_and_each_is_tried(tmp_path: Path, node: Node) -> None:
     (tmp_path / "fail.s3").write_text("AccessDenied")
     with pytest.raises(Failure):
         fetch_files(node, FILES)
-    assert "does not give 6 files together" in said.text
+    assert "does not give 6 files together" in said(node)
 
 
 def test_what_a_killed_one_left_is_removed(tmp_path: Path, node: Node) -> None:

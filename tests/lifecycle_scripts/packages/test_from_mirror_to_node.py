@@ -17,8 +17,8 @@ from llm_fleet_node.packages import install, installed_version
 from llm_fleet_node.schema import violations
 from local.drill.stand_ins.apt_repository import StubPackage
 from tests.apt_programs import needs_apt
-from tests.lifecycle_scripts.moved_node import download, make
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, repository
+from tests.lifecycle_scripts.step_node import download, make
 from tools.synth_environment import ROOT
 
 

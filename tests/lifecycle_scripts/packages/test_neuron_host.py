@@ -23,8 +23,8 @@ from llm_fleet_node.steps.neuron_host import STEP
 from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
-from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository
+from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 
 pytestmark = needs_apt
 RUNTIME = "aws-neuronx-runtime-lib"
@@ -160,12 +160,11 @@ def test_the_images_driver_is_kept_and_the_release_installed_beside_it(
 
 def test_beside_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRepository, downloads: Downloads) -> None:
     image(root, debs, "2.29.0.0")
-    said = Said()
-    run(root, neuron=neuron("2.28.1", "install"), downloads=downloads, said=said)
+    node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert versions(root) == {
         package.name: package.version for package in alternative_packages(neuron_release("2.31.1"))
     }
-    assert "go together" in said.text
+    assert "go together" in said(node)
 
 
 def test_a_release_too_new_for_the_images_driver_is_told_and_nothing_changes(
@@ -181,10 +180,9 @@ def test_a_release_too_new_for_the_images_driver_is_told_and_nothing_changes(
 
 def test_the_image_is_only_looked_at_where_that_is_asked(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.25.4.0", "2.27.1", *PACKAGES)
-    said = Said()
-    node = run(root, neuron=neuron("2.28.1", "verify"), said=said)
+    node = run(root, neuron=neuron("2.28.1", "verify"))
     assert node.host.changes == []
-    assert "Neuron 2.28.1 is wanted, aws-neuronx-collectives 2.29.41.0" in said.text
+    assert "Neuron 2.28.1 is wanted, aws-neuronx-collectives 2.29.41.0" in said(node)
 
 
 @pytest.mark.parametrize(

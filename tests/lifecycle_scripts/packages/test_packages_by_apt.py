@@ -12,7 +12,6 @@ from llm_fleet_node.package_managers import apt as apt_module
 from llm_fleet_node.packages import held, install, installed_version, is_installed
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage
 from tests.apt_programs import needs_apt
-from tests.lifecycle_scripts.moved_node import Said, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import (
     MIRROR,
     asked,
@@ -22,6 +21,7 @@ from tests.lifecycle_scripts.packages.apt_root import (
     repository,
     stored,
 )
+from tests.lifecycle_scripts.step_node import file, make, program, said
 from tests.pains.told import told
 
 pytestmark = needs_apt
@@ -48,10 +48,6 @@ def root(tmp_path: Path, debs: AptRepository) -> Path:
 @pytest.fixture
 def node(root: Path, debs: AptRepository) -> Node:
     return make(root, downloads=pin(debs, ALL))
-
-
-def with_downloads(root: Path, downloads: Downloads, said: Said | None = None) -> Node:
-    return make(root, downloads=downloads, said=said)
 
 
 def test_a_missing_package_comes_with_its_dependencies_and_nothing_else(root: Path, node: Node) -> None:
@@ -86,17 +82,16 @@ def test_a_dependency_that_is_there_is_not_fetched(root: Path, node: Node) -> No
 
 
 def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptRepository) -> None:
-    install(with_downloads(root, pin(debs, [StubPackage("libthing1", "1.0-1")])), ["libthing1"])
-    said = Said()
-    node = with_downloads(root, pin(debs, ALL), said)
+    install(make(root, downloads=pin(debs, [StubPackage("libthing1", "1.0-1")])), ["libthing1"])
+    node = make(root, downloads=pin(debs, ALL))
     install(node, ["tool"])
     assert installed_version(node.host, "libthing1") == "1.5-2"
-    assert "brings libthing1 up to date with it" in said.text
+    assert "brings libthing1 up to date with it" in said(node)
 
 
 def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Node, debs: AptRepository) -> None:
     install(node, ["tool"], hold=True)
-    older = with_downloads(root, pin(debs, [*ALL, OLD_TOOL]))
+    older = make(root, downloads=pin(debs, [*ALL, OLD_TOOL]))
     install(older, ["tool=2.0-1"], hold=True)
     assert installed_version(older.host, "tool") == "2:2.0-1"
     assert (root / "opt/tool").read_text() == "2.0\n"
@@ -107,7 +102,7 @@ def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepos
     downloads = Downloads(source="none", mirror_s3_uri=None, files=pin(debs, ALL).files)
     for listed in (downloads, Downloads("none", None, ())):
         with pytest.raises(Failure, match="tool") as failure:
-            install(with_downloads(root, listed), ["tool"])
+            install(make(root, downloads=listed), ["tool"])
         assert failure.value.code is Code.PACKAGE_MISSING
         assert failure.value.final
         assert "llm-fleet mirror" in failure.value.code.remedy
@@ -133,7 +128,7 @@ def test_a_package_pinned_for_another_system_is_told(root: Path, node: Node) -> 
 def test_a_dependency_that_the_lock_lacks_is_told(root: Path, debs: AptRepository) -> None:
     downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It requires nothing, as the lock has it.
     with pytest.raises(Failure, match="libthing1") as failure:
-        install(with_downloads(root, downloads), ["tool"])
+        install(make(root, downloads=downloads), ["tool"])
     assert failure.value.code is Code.PACKAGES_BROKEN
     assert not is_installed(make(root).host, "tool")
 
@@ -162,12 +157,12 @@ def test_a_killed_installation_is_ended_by_the_next(root: Path, debs: AptReposit
     if cut == "status":
         (root / "var/lib/dpkg/updates/0000").write_text(status.read_text().split("\n\n")[0] + "\n")
     assert not is_installed(host, "tool")
-    node = with_downloads(root, downloads)
+    node = make(root, downloads=downloads)
     install(node, ["tool"])
     assert installed_version(node.host, "tool") == "2:3.0-1"
     assert installed_version(node.host, "libthing1") == "1.5-2"
     assert "configured packages that were left half installed" in node.host.changes
-    again = with_downloads(root, downloads)
+    again = make(root, downloads=downloads)
     install(again, ["tool"])
     assert again.host.changes == []
 
@@ -213,7 +208,7 @@ def test_a_package_whose_script_fails_is_told(root: Path, tmp_path: Path) -> Non
     downloads = pin(debs, [broken])
     fill_mirror(root, debs, downloads)
     with pytest.raises(Failure, match="broken") as failure:
-        install(with_downloads(root, downloads), ["broken"])
+        install(make(root, downloads=downloads), ["broken"])
     assert failure.value.code is Code.PACKAGES_BROKEN
 
 
@@ -224,7 +219,7 @@ def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node
     downloads = pin(debs, [rival])
     fill_mirror(root, debs, downloads)
     with pytest.raises(Failure, match="remove") as failure:
-        install(with_downloads(root, downloads), ["rival"])
+        install(make(root, downloads=downloads), ["rival"])
     assert failure.value.code is Code.PACKAGES_BROKEN
     assert is_installed(node.host, "other")
 

@@ -9,8 +9,8 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.package_managers import dnf as dnf_module
 from llm_fleet_node.packages import held, install, installed_version
-from tests.lifecycle_scripts.moved_node import download, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
+from tests.lifecycle_scripts.step_node import download, file, make, program
 
 RPM = r"""
 import glob

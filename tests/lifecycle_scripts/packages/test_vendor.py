@@ -12,8 +12,9 @@ from llm_fleet_node.downloading import vendor
 from llm_fleet_node.downloads import fetch
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Downloads
-from tests.lifecycle_scripts.moved_node import Said, download, make
+from llm_fleet_node.node import Node
 from tests.lifecycle_scripts.packages.apt_root import lay_out
+from tests.lifecycle_scripts.step_node import download, make, said
 
 CONTENT = bytes(range(256)) * 4096
 
@@ -70,10 +71,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
         thread.join()
 
 
-def get(root: Path, server: Vendor, content: bytes = CONTENT, said: Said | None = None) -> Path:
+def asking(root: Path, server: Vendor, content: bytes = CONTENT) -> Node:
     lay_out(root)
     pinned = download("tool", content, server.url, kind="wheel")
-    return fetch(make(root, downloads=Downloads("vendor", None, (pinned,)), said=said), "tool")
+    return make(root, downloads=Downloads("vendor", None, (pinned,)))
+
+
+def get(root: Path, server: Vendor, content: bytes = CONTENT) -> Path:
+    return fetch(asking(root, server, content), "tool")
 
 
 def test_a_file_comes_whole(tmp_path: Path, server: Vendor) -> None:
@@ -85,11 +90,11 @@ def test_a_file_comes_whole(tmp_path: Path, server: Vendor) -> None:
 
 def test_what_was_there_before_the_line_broke_is_not_fetched_twice(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["cut", "cut"]
-    said = Said()
-    assert get(tmp_path, server, said=said).read_bytes() == CONTENT
+    node = asking(tmp_path, server)
+    assert fetch(node, "tool").read_bytes() == CONTENT
     half = len(CONTENT) // 2
     assert server.ranges == ["", f"bytes={half}-", f"bytes={half + half // 2}-"]
-    assert "trying again" in said.text
+    assert "trying again" in said(node)
 
 
 def test_a_server_that_knows_no_ranges_begins_anew(tmp_path: Path, server: Vendor) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 from llm_fleet_node.manifest_parts import Accounting, Group, InstanceType, Mount
 from llm_fleet_node.node import Node
 from llm_fleet_node.platform_files import Instance
-from tests.lifecycle_scripts import step_node_4
+from tests.lifecycle_scripts import step_node
 from tests.lifecycle_scripts.programs import PROGRAM
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 PROGRAMS = Path(__file__).with_name("fake_programs.py")
 SCRIPTS = Path(__file__).parents[3] / "lifecycle_scripts"
@@ -75,7 +75,7 @@ def _node(root: Path, role: str, manifest: dict[str, Any]) -> Node:
     for name in ("munge", "mariadb"):
         file(root, f"/usr/lib/systemd/system/{name}.service", "[Service]\n")
     (root / "etc/mysql/mariadb.conf.d").mkdir(parents=True)
-    node = step_node_4.make(root, role=role, region="us-west-2", **manifest)
+    node = step_node.make(root, role=role, hook="OnCreate", **manifest)
     address = HEAD_ADDRESS if role == "Controller" else OWN_ADDRESS
     identity = replace(node.identity, addresses=(address,), controllers=(HEAD_ADDRESS,))
     return replace(node, identity=identity, places=replace(node.places, bundle=SCRIPTS))
@@ -106,7 +106,7 @@ def with_manifest(node: Node, **changed: Any) -> Node:
 def workers(*layers: tuple[str, ...]) -> tuple[Instance, ...]:
     """Compute instances with these network layers."""
     return tuple(
-        Instance("Compute", f"w-{number}", f"i-{number}", f"10.1.0.{20 + number}", "ml.trn1.32xlarge", layer)
+        Instance("workers", f"w-{number}", f"i-{number}", f"10.1.0.{20 + number}", "ml.trn1.32xlarge", layer)
         for number, layer in enumerate(layers)
     )
 

@@ -15,7 +15,7 @@ from llm_fleet_node.slurm import local_database, slurmdbd
 from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps.accounting import STEP
 from llm_fleet_node.steps.accounting_database import STEP as DATABASE
-from tests.lifecycle_scripts.convergence import applied, converges, on
+from tests.lifecycle_scripts.convergence import again, applied, converges
 from tests.lifecycle_scripts.slurm.slurm_node import (
     ETC,
     HEAD,
@@ -29,7 +29,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     starts,
     with_manifest,
 )
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 EXTERNAL = Accounting("external", "db.example", 3307, "records", "arn:aws:secretsmanager:us-west-2:1:secret:x")
 SECRET = "s3cr3t of the database"
@@ -46,7 +46,7 @@ def local(root: Path) -> Node:
 
 def local_with_database(root: Path) -> Node:
     node = local(root)
-    DATABASE.apply(on(node, root))
+    DATABASE.apply(again(node, root))
     return node
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from llm_fleet_node.host import Host
 from llm_fleet_node.slurm import conf_file
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 
 def test_keys_know_no_case_and_the_last_counts(tmp_path: Path) -> None:

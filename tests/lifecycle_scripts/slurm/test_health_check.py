@@ -14,7 +14,7 @@ from llm_fleet_node.step import ON_INIT_COMPLETE, ON_NODE_CONFIGURED
 from llm_fleet_node.steps.health_check import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.slurm.slurm_node import GROUP, IGNORED, on_ami, runs, with_identity, with_manifest
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 CONF = "etc/llm-fleet/health_check.conf"
 TIMER = "llm-fleet-health-check.timer"

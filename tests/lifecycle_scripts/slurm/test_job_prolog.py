@@ -16,7 +16,7 @@ from llm_fleet_node.steps import health_check
 from llm_fleet_node.steps.job_prolog import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, on_ami, with_manifest
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 PROLOG = "opt/slurm/etc/scripts/prolog.d/80_llm_fleet_health_check"
 SETTING = "Prolog=/opt/slurm/etc/scripts/prolog.d/*\n"

@@ -15,7 +15,7 @@ from llm_fleet_node.steps import munge
 from llm_fleet_node.steps.munge import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.slurm.slurm_node import IGNORED, bare, calls, fails, on_ami, runs, starts, with_manifest
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 SHARED = "fsx/.llm-fleet/train/munge.key"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.lifecycle_scripts.slurm.slurm_node import IDLE, OWN, SCRIPTS, calls, on_ami
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 SOURCE = SCRIPTS / "node_files/slurm"
 EXPECTED = "mount /fsx rw\ndisk / 0\ndevices /dev/neuron[0-9]* 2\n"

@@ -15,7 +15,6 @@ from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurm_conf
 from llm_fleet_node.steps.slurm_conf import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import M5, P5, TRN1
 from tests.lifecycle_scripts.slurm.slurm_node import (
     AGENT,
     ETC,
@@ -27,7 +26,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     with_manifest,
     workers,
 )
-from tests.lifecycle_scripts.step_node_4 import file, said
+from tests.lifecycle_scripts.step_node import M5, P5, TRN1, file, said
 from tests.pains.told import told
 
 CONF = f"{ETC}/slurm.conf"

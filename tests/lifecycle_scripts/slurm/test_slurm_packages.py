@@ -13,7 +13,7 @@ from llm_fleet_node.slurm.installation import find, found
 from llm_fleet_node.steps import slurm_packages
 from llm_fleet_node.steps.slurm_packages import STEP
 from tests.lifecycle_scripts.slurm.slurm_node import LOCAL, bare, on_ami
-from tests.lifecycle_scripts.step_node_4 import file, make
+from tests.lifecycle_scripts.step_node import file, make
 
 
 @pytest.fixture

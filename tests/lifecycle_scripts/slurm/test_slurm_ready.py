@@ -16,7 +16,7 @@ from llm_fleet_node.step import ON_INIT_COMPLETE, ON_NODE_CONFIGURED
 from llm_fleet_node.steps.slurm_ready import STEP
 from tests.lifecycle_scripts.convergence import applied
 from tests.lifecycle_scripts.slurm.slurm_node import IDLE, OWN, calls, fails, on_ami, starts
-from tests.lifecycle_scripts.step_node_4 import file, said
+from tests.lifecycle_scripts.step_node import file, said
 
 SPOOL = "SlurmdSpoolDir is full"
 

@@ -13,15 +13,15 @@ from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurmctld
 from llm_fleet_node.steps.slurm_conf import STEP as SLURM_CONF
 from llm_fleet_node.steps.slurmctld import STEP
-from tests.lifecycle_scripts.convergence import applied, converges, on
+from tests.lifecycle_scripts.convergence import again, applied, converges
 from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, calls, fails, on_ami, runs, says, starts
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 from tests.pains.told import told
 
 
 def configured(root: Path) -> Node:
     node = on_ami(root, "Controller")
-    SLURM_CONF.apply(on(node, root))
+    SLURM_CONF.apply(again(node, root))
     return node
 
 

@@ -19,7 +19,6 @@ from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurm_ready, slurmd
 from llm_fleet_node.steps.slurmd import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import Said
 from tests.lifecycle_scripts.slurm.slurm_node import (
     GROUP,
     IDLE,
@@ -34,7 +33,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     starts,
     with_identity,
 )
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file, said
 from tests.pains.told import told
 
 DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
@@ -313,15 +312,14 @@ def test_a_login_node_that_the_platform_does_not_list_comes_up(tmp_path: Path, h
 
     Source: assumption hyperpod-login-nodes-in-slurm.
     """
-    said = Said()
-    node = replace(
-        with_identity(on_ami(tmp_path, "Login"), controllers=("127.0.0.1",)), hook=hook, say=said.lines.append
-    )
+    node = replace(with_identity(on_ami(tmp_path, "Login"), controllers=("127.0.0.1",)), hook=hook)
     fails(tmp_path, "registration")
     STEP.apply(node)
     STEP.verify(node)
     slurm_ready.STEP.verify(node)
-    assert said.text == f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
+    assert said(node) == (
+        f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
+    )
     if hook == ON_CREATE:
         # Else the link to the fetched configuration goes with slurmd, and sinfo finds none (drill, test_up.py).
         assert "RuntimeDirectoryPreserve=yes\n" in (tmp_path / DROP_IN).read_text()

@@ -11,7 +11,7 @@ from llm_fleet_node.failures import Failure
 from llm_fleet_node.host import Host
 from llm_fleet_node.slurm import units
 from tests.lifecycle_scripts.slurm.slurm_node import calls, on_ami, runs, starts
-from tests.lifecycle_scripts.step_node_4 import file
+from tests.lifecycle_scripts.step_node import file
 
 ADDS = "[Service]\nRestart=on-failure\n"
 

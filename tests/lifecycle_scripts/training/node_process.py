@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE.parents[3] / "lifecycle_scripts"))
 sys.path.insert(0, str(HERE.parents[3]))
 
 from llm_fleet_node.steps import training_environment, training_programs  # noqa: E402
-from tests.lifecycle_scripts.moved_node import program  # noqa: E402
+from tests.lifecycle_scripts.step_node import program  # noqa: E402
 from tests.lifecycle_scripts.training.training_node import cached, make, wheel, with_files  # noqa: E402
 
 root = Path(sys.argv[1])

@@ -10,9 +10,8 @@ from llm_fleet_node.manifest_parts import CompileCache
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.compile_cache import STEP
 from llm_fleet_node.training import janitor
-from tests.lifecycle_scripts.convergence import converges
-from tests.lifecycle_scripts.moved_node import program
-from tests.lifecycle_scripts.step_node_4 import again, file
+from tests.lifecycle_scripts.convergence import again, converges
+from tests.lifecycle_scripts.step_node import file, program
 from tests.lifecycle_scripts.training.training_node import CACHE, CONTROLLER, FSX, LOGIN, TRAINING, WORKERS, make
 
 SOURCE = Path(__file__).parents[3] / "lifecycle_scripts" / janitor.SOURCE

@@ -11,7 +11,7 @@ from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest_parts import Environment, Package
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_environment import STEP
-from tests.lifecycle_scripts.step_node_4 import again
+from tests.lifecycle_scripts.convergence import applied
 from tests.lifecycle_scripts.training.training_node import (
     FOLDER,
     cached,
@@ -45,9 +45,7 @@ def test_a_conda_prefix_is_made_of_pinned_archives_alone(tmp_path: Path) -> None
     assert (place / "lib/tiny.txt").read_text() == "tiny\n"
     assert not node.host.path("/var/cache/llm-fleet/downloads/conda").exists()
     assert marker(node, f"{FOLDER}/environments/conda-1/.llm-fleet.json")["files"]["tiny"]["version"] == "1.0"
-    once = again(node)
-    STEP.apply(once)
-    assert once.host.changes == []
+    assert applied(STEP, node) == []
 
 
 def test_conda_that_is_not_there_or_does_not_take_an_archive_is_told(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from llm_fleet_node.manifest_parts import Environment
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import container, registry
-from tests.lifecycle_scripts.moved_node import program
-from tests.lifecycle_scripts.step_node_4 import again, said
+from tests.lifecycle_scripts.convergence import again, applied
+from tests.lifecycle_scripts.step_node import program, said
 from tests.lifecycle_scripts.training.training_node import FOLDER, make, marker, use_stand_in, with_environment
 
 ECR = "658645717510.dkr.ecr.us-west-2.amazonaws.com"
@@ -38,9 +38,7 @@ def test_an_image_is_imported_once_with_a_login_that_nobody_sees_and_that_is_gon
     assert image_node.host.path("/asked").read_text() == "ecr get-login-password --region us-west-2\n"
     assert "eyJ" not in said(image_node) + str(image_node.host.changes)
     assert marker(image_node, f"{FOLDER}/environments/smp-1.sqsh.json")["size"] == image.stat().st_size
-    once = again(image_node)
-    STEP.apply(once)
-    assert once.host.changes == []
+    assert applied(STEP, image_node) == []
 
 
 def test_what_exports_is_imported_too_after_what_jobs_run_in(image_node: Node) -> None:

@@ -11,8 +11,8 @@ from llm_fleet_node.manifest_parts import Environment, Fabric, Group, InstanceTy
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_settings import STEP
 from llm_fleet_node.training.settings_files import FABRIC_SH, TRAINING_SH, fabric_sh
-from tests.lifecycle_scripts.convergence import converges
-from tests.lifecycle_scripts.step_node_4 import again, file
+from tests.lifecycle_scripts.convergence import again, converges
+from tests.lifecycle_scripts.step_node import file
 from tests.lifecycle_scripts.training.training_node import (
     CONTROLLER,
     FABRIC,

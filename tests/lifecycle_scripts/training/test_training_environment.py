@@ -18,9 +18,8 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import environments, pinned, shared_files
 from llm_fleet_node.training import marker as marker_module
-from tests.lifecycle_scripts.convergence import KilledError
-from tests.lifecycle_scripts.moved_node import program
-from tests.lifecycle_scripts.step_node_4 import again, file
+from tests.lifecycle_scripts.convergence import KilledError, again
+from tests.lifecycle_scripts.step_node import file, program
 from tests.lifecycle_scripts.training.training_node import (
     CONTROLLER,
     FOLDER,

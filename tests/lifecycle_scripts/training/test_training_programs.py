@@ -10,8 +10,8 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_programs import STEP
 from llm_fleet_node.training import programs, storage
-from tests.lifecycle_scripts.convergence import KilledError, applied, converges
-from tests.lifecycle_scripts.step_node_4 import again, file
+from tests.lifecycle_scripts.convergence import KilledError, again, applied, converges
+from tests.lifecycle_scripts.step_node import file
 from tests.lifecycle_scripts.training.training_node import BUNDLE, CONTROLLER, FOLDER, make
 
 HERE = f"{FOLDER}/programs"

@@ -26,7 +26,7 @@ from llm_fleet_node.manifest_parts import (
     Variable,
 )
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts import step_node_4
+from tests.lifecycle_scripts import step_node
 
 FOLDER = "/fsx/llm-fleet"
 TRN1 = InstanceType("ml.trn1.32xlarge", "neuron", 16, 8)
@@ -47,11 +47,11 @@ BUNDLE = {"jobs/train.sbatch": "#!/bin/bash\n#SBATCH --requeue\n", "llm_fleet_tr
 def make(root: Path, *, group: Group = WORKERS, training: Training | None = TRAINING, **manifest: Any) -> Node:
     """A node of `group` whose bundle has jobs and program, with its shared folder in `root`."""
     facts: dict[str, Any] = {"platform": "hyperpod", "region": "us-west-2", "mounts": (FSX,), **manifest}
-    made = step_node_4.make(root, groups=(CONTROLLER, LOGIN, WORKERS), training=training, **facts)
+    made = step_node.make(root, groups=(CONTROLLER, LOGIN, WORKERS), training=training, **facts)
     (root / "fsx").mkdir(parents=True, exist_ok=True)
     for path, text in BUNDLE.items():
         if not (root / "bundle" / path).exists():
-            step_node_4.file(root, f"/bundle/{path}", text)
+            step_node.file(root, f"/bundle/{path}", text)
     return replace(
         made,
         identity=replace(made.identity, group=group, instance_type=group.instance_types[0].name),
@@ -102,7 +102,7 @@ def wheel(name: str, version: str = "1.0", *, source: str = "ANSWER = 42\n") -> 
 
 def use_stand_in(root: Path, name: str) -> None:
     """The drill's stand-in `name` on the node, with what it is written in."""
-    step_node_4.file(root, f"/usr/bin/{name}", (_STAND_INS / name).read_text(), 0o755)
+    step_node.file(root, f"/usr/bin/{name}", (_STAND_INS / name).read_text(), 0o755)
     for tool in _TOOLS:
         found = shutil.which(tool)
         assert found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.lifecycle_scripts.step_node_4 import file, program
+from tests.lifecycle_scripts.step_node import file, program
 
 # As the real ones: refuse while a lock is held by a living process or has no process id, remove one of a dead process.
 _LOCKS = """

@@ -11,7 +11,8 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.people_parts import Directory
 from llm_fleet_node.steps.directory import STEP
 from llm_fleet_node.users import sssd
-from tests.lifecycle_scripts.step_node_4 import again, file, make, mount, program, said
+from tests.lifecycle_scripts.convergence import again, applied
+from tests.lifecycle_scripts.step_node import file, make, mount, program, said
 
 PASSWORD = "correct=horse %u #battery"
 DIRECTORY = Directory(
@@ -131,9 +132,7 @@ def test_the_name_service_asks_sssd_last_and_other_lines_stay(node: Node) -> Non
 
 def test_a_second_time_nothing_is_changed_and_a_new_password_restarts_it(node: Node) -> None:
     STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
     file(node.host.root, "/secret", "another")
     third = again(node)
     STEP.apply(third)
@@ -157,9 +156,7 @@ def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str
     STEP.apply(node)
     assert node.host.read(path) == helper.format(" -u 0077") * 2
     assert ("try-restart oddjobd.service" in (node.host.read("/calls") or "")) == (umask != " -u 0077")
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
 
 
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])

@@ -10,7 +10,8 @@ from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Accounting
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.slurm_accounts import STEP
-from tests.lifecycle_scripts.step_node_4 import ALICE, BOB, again, file, kill_at_every_effect, make, program, said
+from tests.lifecycle_scripts.convergence import again, converges
+from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, program, said
 
 # Keeps associations in /records, a line `cluster|account|user` each, as slurmdbd does.
 SACCTMGR = """
@@ -73,7 +74,7 @@ def test_a_second_time_it_only_reads(node: Node) -> None:
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    assert kill_at_every_effect(lambda number: fresh(tmp_path / str(number)), STEP.apply) == 3
+    assert converges(STEP, fresh, tmp_path, ignore=["/calls"]) == 3
 
 
 def test_verify_names_what_is_missing(node: Node) -> None:

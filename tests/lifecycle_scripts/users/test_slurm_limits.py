@@ -17,7 +17,8 @@ from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ, 
 from llm_fleet_node.users.slurm_accounts import was_there
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
 from llm_fleet_node.users.slurm_limits import ORGANISATION
-from tests.lifecycle_scripts.step_node_4 import ALICE, again, file, make, program
+from tests.lifecycle_scripts.convergence import applied
+from tests.lifecycle_scripts.step_node import ALICE, file, make, program
 
 _NO_COUNTS = tuple(
     (name, None) for name in ("Fairshare", "GrpJobs", "GrpSubmitJobs", "MaxJobs", "MaxSubmitJobs", "MaxWall")
@@ -163,9 +164,7 @@ def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/calls", "")
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
     assert calls(node) == []
 
 

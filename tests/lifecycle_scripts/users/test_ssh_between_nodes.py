@@ -14,18 +14,8 @@ from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps.ssh_between_nodes import STEP
 from llm_fleet_node.steps.users import STEP as USERS
 from llm_fleet_node.users import host_keys, own_key
-from tests.lifecycle_scripts.moved_node import Said
-from tests.lifecycle_scripts.step_node_4 import (
-    ALICE,
-    BOB,
-    again,
-    file,
-    kill_at_every_effect,
-    make,
-    mount,
-    program,
-    said,
-)
+from tests.lifecycle_scripts.convergence import again, applied, converges
+from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, program, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
 NAME = os.uname().nodename
@@ -117,29 +107,26 @@ def of_ubuntu(root: Path, *, role: str = "Login") -> Node:
 
 @pytest.mark.parametrize("role", ["Login", "Compute"])
 def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(tmp_path: Path, role: str) -> None:
-    said = Said()
-    node = replace(of_ubuntu(tmp_path, role=role), say=said.lines.append)
+    node = of_ubuntu(tmp_path, role=role)
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said.lines == [], "no remark of what stands in the way"
+    assert said(node) == "", "no remark of what stands in the way"
     kept = "/fsx/home/.llm-fleet/key-of-ubuntu/train"
     assert node.host.path(kept).stat().st_mode & 0o777 == 0o700
     assert node.host.path(f"{kept}/id_ed25519").stat().st_mode & 0o777 == 0o600
     assert node.host.read("/home/ubuntu/.ssh/id_ed25519") == "PRIVATE ubuntu\n"
     assert node.host.path("/home/ubuntu/.ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
     assert "PUBLICubuntu" in (node.host.read("/home/ubuntu/.ssh/authorized_keys") or "")
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
     file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
     STEP.verify(node)
-    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes let in" in said.text
-    assert "own user does not get from node to node" in said.text, "and costs no node"
+    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes let in" in said(node)
+    assert "own user does not get from node to node" in said(node), "and costs no node"
 
 
 def test_the_images_users_key_converges_killed_anywhere(tmp_path: Path) -> None:
-    assert kill_at_every_effect(lambda number: of_ubuntu(tmp_path / str(number)), STEP.apply) >= 8
+    assert converges(STEP, of_ubuntu, tmp_path) >= 8
 
 
 def test_a_second_time_nothing_is_changed(node: Node) -> None:
@@ -151,7 +138,7 @@ def test_a_second_time_nothing_is_changed(node: Node) -> None:
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    assert kill_at_every_effect(lambda number: fresh(tmp_path / str(number)), STEP.apply) >= 8
+    assert converges(STEP, fresh, tmp_path) >= 8
 
 
 def test_what_a_killed_node_left_of_a_key_is_made_anew(node: Node) -> None:
@@ -207,8 +194,8 @@ def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
 
 
 def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
-    own = Instance("Compute", "Compute-1", "i-1", "10.1.0.12")
-    other = Instance("Compute", "Compute-2", "i-2", "10.1.0.13")
+    own = Instance("workers", "Compute-1", "i-1", "10.1.0.12")
+    other = Instance("workers", "Compute-2", "i-2", "10.1.0.13")
     listed = replace(node, identity=replace(node.identity, neighbours=(own, other)))
     assert host_keys.own_names(listed) == [NAME, "10.1.0.12"]
 
@@ -312,9 +299,7 @@ def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path
     STEP.verify(node)
     assert "Host ip-*" in (node.host.read(host_keys.CLIENT_CONFIG) or "")
     assert "users bring their keys" in said(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
+    assert applied(STEP, node) == []
     file(tmp_path, host_keys.CLIENT_CONFIG, "")
     with pytest.raises(Failure, match="does ssh_config include it"):
         STEP.verify(node)

@@ -13,16 +13,21 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.users import STEP
 from llm_fleet_node.users import account_locks, authorized_keys, home
 from llm_fleet_node.users.places import home_place
-from tests.lifecycle_scripts.step_node_4 import ALICE, BOB, again, file, kill_at_every_effect, make, mount, said, tree
+from tests.lifecycle_scripts.convergence import again, converges, snapshot
+from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
 FSX = (mount("lustre", "/fsx"),)
 
 
+def fresh(root: Path) -> Node:
+    lay_down(root)
+    return make(root, users=[ALICE, BOB], mounts=FSX)
+
+
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    lay_down(tmp_path)
-    return make(tmp_path, users=[ALICE, BOB], mounts=FSX)
+    return fresh(tmp_path)
 
 
 def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
@@ -41,19 +46,8 @@ def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
     assert host.path("/etc/sudoers.d/llm-fleet").stat().st_mode & 0o777 == 0o440
 
 
-def test_a_second_time_nothing_is_changed(node: Node) -> None:
-    STEP.apply(node)
-    twice = again(node)
-    STEP.apply(twice)
-    assert twice.host.changes == []
-
-
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    def fresh(number: int) -> Node:
-        lay_down(tmp_path / str(number))
-        return make(tmp_path / str(number), users=[ALICE, BOB], mounts=FSX)
-
-    assert kill_at_every_effect(fresh, STEP.apply) >= 8
+    assert converges(STEP, fresh, tmp_path) >= 8
 
 
 def test_useradd_killed_between_its_files_leaves_no_open_door(node: Node) -> None:
@@ -96,12 +90,12 @@ def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
 def test_a_taken_name_or_number_is_told_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
     lay_down(tmp_path)
     node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
-    before = tree(tmp_path)
+    before = snapshot(tmp_path)
     with pytest.raises(Failure, match=says) as failure:
         STEP.apply(node)
     assert failure.value.code is Code.USER_IDS
     assert failure.value.final
-    assert tree(tmp_path) == before
+    assert snapshot(tmp_path) == before
     with pytest.raises(Failure, match=says):
         STEP.verify(node)
 
@@ -251,9 +245,9 @@ def test_what_a_killed_node_left_half_made_is_made_anew(node: Node) -> None:
         ((mount("lustre", "/fsx"),), "hyperpod", "Compute", "/fsx/home", True, "/fsx"),
         ((mount("lustre", "/fsx"), mount("open_zfs", "/zfs/")), "hyperpod", "Login", "/zfs/home", True, "/zfs"),
         ((mount("open_zfs", "/zfs"), mount("lustre", "/home")), "hyperpod", "Login", "/home", True, "/home"),
-        ((mount("lustre", "/fsx", ("Compute",)),), "hyperpod", "Compute", "/home", False, None),
+        ((mount("lustre", "/fsx", ("workers",)),), "hyperpod", "Compute", "/home", False, None),
         (
-            (mount("lustre", "/fsx", ("Controller", "Login", "Compute")),),
+            (mount("lustre", "/fsx", ("controller", "login", "workers")),),
             "hyperpod",
             "Login",
             "/fsx/home",
