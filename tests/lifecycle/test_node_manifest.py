@@ -12,13 +12,14 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.hyperpod import InstanceType
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
-from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeManifest, render, render_instance_type
+from llm_fleet.lifecycle.node_manifest import NodeManifest, render, render_instance_type
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
 from llm_fleet.spec.monitoring import ClusterMetrics
 from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, OwnStep, OwnSteps, S3Mount
 from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check
 from llm_fleet_node.schema import KEYWORDS
@@ -32,6 +33,7 @@ WORKERS = NodeGroup(name="workers", role=NodeType.COMPUTE, instance_types=["ml.t
 FSX = NodeMount(kind="lustre", dns_name="fs-1.example", mount_name="abcdefgh", mount_path="/fsx", efa=True)
 HOME = NodeMount(kind="open_zfs", dns_name="fs-2.example", mount_path="/home")
 
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 STEP = OwnStep(name="users", script="a.sh")
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada@laptop"
 LOCKED: dict[str, Any] = {
@@ -101,7 +103,7 @@ def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.
             S3Mount(bucket=bucket, prefix="out/", mount_path="/s3/out", read_only=False, groups=["workers"]),
             S3Mount(bucket=bucket, mount_path="/s3/all"),
         ],
-        accounting=NodeAccounting.external(endpoint="db", port=3306, database="acct", secret_arn="arn:secret"),
+        accounting=AccountingDatabase(endpoint="db", database_name="acct", secret=SECRET),
         users=[
             ClusterUser(name="ada", uid=2001, sudo=True, ssh_public_keys=[f"{KEY}\n"], slurm_account="research"),
             ClusterUser(name="grace", uid=2002, gid=3000),
@@ -127,7 +129,7 @@ def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.
         (None, True, None),
     ]
     assert rendered["accounting"]["kind"] == "external"
-    assert rendered["accounting"]["secret_arn"] == "arn:secret"
+    assert rendered["accounting"]["secret_arn"] == SECRET
     assert [(user["gid"], user["ssh_public_keys"]) for user in rendered["users"]] == [(2001, [KEY]), (3000, [])]
     assert rendered["neuron"]["host"] == "install"
     assert {"name": "aws-neuronx-dkms", "version": "2.26.10.0"} in rendered["neuron"]["packages"]

@@ -67,7 +67,7 @@ class SlurmDatabase(Construct):
         snapshot = removal_policy == cdk.RemovalPolicy.SNAPSHOT
         beside = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
         place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=beside)
-        self._secrets = DatabaseSecrets(
+        secrets = DatabaseSecrets(
             self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=beside
         )
         retained = beside != cdk.RemovalPolicy.DESTROY
@@ -80,7 +80,7 @@ class SlurmDatabase(Construct):
                 parameters=database_parameters(spec),
                 subnet_group_name=place.subnet_group.ref,
                 security_group_id=place.security_group.security_group_id,
-                master_password=self._secrets.master_password,
+                master_password=secrets.master_password,
                 key_arn=encryption_key.key_arn if encryption_key else None,
                 deletion_protection=retained if deletion_protection is None else deletion_protection,
                 removal_policy=removal_policy,
@@ -89,40 +89,23 @@ class SlurmDatabase(Construct):
         self.resource: rds.CfnDBCluster | rds.CfnDBInstance = self._server.resource
         """The L1 beneath."""
         hold(self.resource)
-        self._security_group = place.security_group
+        self.endpoint: str = self._server.endpoint
+        """Host name of the server that takes writes."""
+        self.port: int = spec.port
+        """TCP port."""
+        self.user_name: str = spec.user_name
+        """Who slurmdbd signs in as."""
+        self.password_secret: secretsmanager.ISecret = secrets.password
+        """A secret whose text is the password and nothing else, as ParallelCluster wants it."""
+        self.credentials_secret: secretsmanager.ISecret = secrets.credentials
+        """A secret with JSON of `username` and `password`, as HyperPod wants it."""
+        self.servers: Sequence[IDependable] = self._server.servers
+        """What clusters wait for: an address of Aurora's answers only once a server stands behind it."""
+        self.security_group: ec2.ISecurityGroup = place.security_group
+        """The database's own group."""
         self._connections = ec2.Connections(
             security_groups=[place.security_group], default_port=ec2.Port.tcp(spec.port)
         )
-
-    @property
-    def endpoint(self) -> str:
-        """Host name of the server that takes writes."""
-        return self._server.endpoint
-
-    @property
-    def port(self) -> int:
-        """TCP port."""
-        return self.spec.port
-
-    @property
-    def user_name(self) -> str:
-        """Who slurmdbd signs in as."""
-        return self.spec.user_name
-
-    @property
-    def password_secret(self) -> secretsmanager.ISecret:
-        """A secret whose text is the password and nothing else, as ParallelCluster wants it."""
-        return self._secrets.password
-
-    @property
-    def credentials_secret(self) -> secretsmanager.ISecret:
-        """A secret with JSON of `username` and `password`, as HyperPod wants it."""
-        return self._secrets.credentials
-
-    @property
-    def security_group(self) -> ec2.ISecurityGroup:
-        """The database's own group."""
-        return self._security_group
 
     @property
     def connections(self) -> ec2.Connections:
@@ -130,14 +113,9 @@ class SlurmDatabase(Construct):
         return self._connections
 
     @property
-    def servers(self) -> Sequence[IDependable]:
-        """What clusters wait for: an address of Aurora's answers only once a server stands behind it."""
-        return self._server.servers
-
-    @property
     def guard(self) -> ec2.IConnectable:
         """What clusters are let in to."""
-        return self._security_group
+        return self.security_group
 
     def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
         """Return it as a HyperPod cluster takes it. `database_name`: default, a schema of each cluster's own."""

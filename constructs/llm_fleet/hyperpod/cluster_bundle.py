@@ -1,6 +1,7 @@
 """What the nodes of a cluster are told, and where they find their scripts."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
@@ -12,7 +13,7 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.statements import BucketAccess
 from llm_fleet.lifecycle.cluster_metrics import report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeManifest
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.references import bucket_of
 from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.terms import NodeReports
@@ -51,15 +52,8 @@ def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
     return "/".join([load("lifecycle")["reports_prefix"], *names])
 
 
-def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAccounting:
-    if database is None:
-        return NodeAccounting.local()
-    return NodeAccounting.external(
-        endpoint=database.endpoint,
-        port=database.effective_port,
-        database=schema_of(scope, database),
-        secret_arn=database.secret_arn,
-    )
+def _accounting(scope: Construct, database: AccountingDatabase | None) -> AccountingDatabase | Literal["local"]:
+    return database.narrowed(AccountingDatabase, database_name=schema_of(scope, database)) if database else "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

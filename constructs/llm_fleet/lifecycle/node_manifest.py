@@ -28,28 +28,8 @@ from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPla
 from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
 from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, S3Mount
 from llm_fleet.spec.people import ClusterUser
+from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.spec import in_request
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeAccounting:
-    """Where slurmdbd on the controller keeps its records. Make one with `local` or `external`."""
-
-    kind: Literal["local", "external"]
-    endpoint: str | None = None
-    port: int | None = None
-    database: str | None = None
-    secret_arn: str | None = None
-
-    @classmethod
-    def local(cls) -> "NodeAccounting":
-        """A MariaDB on the controller itself."""
-        return cls(kind="local")
-
-    @classmethod
-    def external(cls, *, endpoint: str, port: int, database: str, secret_arn: str) -> "NodeAccounting":
-        """A database elsewhere. All may be tokens. The secret holds `username` and `password`."""
-        return cls(kind="external", endpoint=endpoint, port=port, database=database, secret_arn=secret_arn)
 
 
 def render_instance_type(name: str, platform: NodePlatform, *, efa: bool = True) -> dict[str, Any]:
@@ -86,16 +66,17 @@ def render_s3_mount(mount: S3Mount) -> dict[str, Any]:
     return {"prefix": None, "groups": None, **in_request(mount)}
 
 
-def render_accounting(accounting: NodeAccounting | None) -> dict[str, Any] | None:
+def render_accounting(accounting: AccountingDatabase | Literal["local"] | None) -> dict[str, Any] | None:
     """`None` for a cluster that keeps none."""
     if accounting is None:
         return None
+    database = None if accounting == "local" else accounting
     return {
-        "kind": accounting.kind,
-        "endpoint": accounting.endpoint,
-        "port": accounting.port,
-        "database": accounting.database,
-        "secret_arn": accounting.secret_arn,
+        "kind": "external" if database else "local",
+        "endpoint": database and database.endpoint,
+        "port": database and database.effective_port,
+        "database": database and database.database_name,
+        "secret_arn": database and database.secret_arn,
     }
 
 
@@ -183,7 +164,7 @@ class NodeManifest:
     """File systems, each on a path of its own."""
     shared_folders: Sequence[SharedFolder] = ()
     """Further file systems that all nodes share, mounted by their platform. Default: none."""
-    accounting: NodeAccounting | None = field(default_factory=NodeAccounting.local)
+    accounting: AccountingDatabase | Literal["local"] | None = "local"
     """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
     spec: ClusterSpec = field(default_factory=ClusterSpec)
     """What nodes are set up with. Metrics are of its name; ParallelCluster's own, with a hash, is `cluster_name`."""

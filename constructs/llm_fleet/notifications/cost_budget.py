@@ -1,7 +1,7 @@
 """A monthly budget of AWS Budgets, who is told of it, and the action that stops new machines."""
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_budgets as budgets
@@ -13,6 +13,9 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.monitoring import fleet_budget_facts
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.spec.monitoring import FleetBudget
+
+if TYPE_CHECKING:
+    from llm_fleet.spec.endpoint_operations import EndpointBudget
 
 _Budget = budgets.CfnBudget
 
@@ -28,10 +31,7 @@ class CostBudget(Construct):
         scope: Construct,
         id: str,
         *,
-        monthly_usd: float,
-        at_percent: Sequence[float],
-        forecast: bool,
-        emails: Sequence[str],
+        budget: "EndpointBudget | FleetBudget",
         filters: Mapping[str, list[str]] | None = None,
         topic: sns.ITopic | None = None,
     ) -> None:
@@ -44,17 +44,17 @@ class CostBudget(Construct):
             topic.allow("budgets.amazonaws.com", sid="BudgetsOfThisAccount")
         readers = [
             *(_reader("SNS", one.topic_arn) for one in ([topic] if topic else [])),
-            *(_reader("EMAIL", email) for email in emails),
+            *(_reader("EMAIL", email) for email in budget.emails),
         ]
-        forecasts = [("FORECASTED", 100)] if forecast else []
-        kinds = [*(("ACTUAL", share) for share in at_percent), *forecasts]
+        forecasts = [("FORECASTED", 100)] if budget.forecast else []
+        kinds = [*(("ACTUAL", share) for share in budget.at_percent), *forecasts]
         self.budget = _Budget(
             self,
             "Resource",
             budget=_Budget.BudgetDataProperty(
                 budget_type="COST",
                 time_unit="MONTHLY",
-                budget_limit=_Budget.SpendProperty(amount=monthly_usd, unit="USD"),
+                budget_limit=_Budget.SpendProperty(amount=budget.monthly_usd, unit="USD"),
                 cost_filters=dict(filters) if filters else None,
             ),
             notifications_with_subscribers=[
@@ -93,10 +93,7 @@ class BudgetWithAction(CostBudget):
         super().__init__(
             scope,
             id,
-            monthly_usd=budget.monthly_usd,
-            at_percent=budget.at_percent,
-            forecast=budget.forecast,
-            emails=budget.emails,
+            budget=budget,
             filters={"TagKeyValue": [f"user:{tag[0]}${tag[1]}"]} if tag else None,
             topic=topic,
         )

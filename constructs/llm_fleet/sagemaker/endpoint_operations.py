@@ -344,10 +344,7 @@ class EndpointAfterwards(Construct):
         self.budget = spec.budget and CostBudget(
             self,
             "Budget",
-            monthly_usd=spec.budget.monthly_usd,
-            at_percent=spec.budget.at_percent,
-            forecast=spec.budget.forecast,
-            emails=spec.budget.emails,
+            budget=spec.budget,
             filters=_filters(spec.budget, spec.name),
             topic=topic,
         )

@@ -73,28 +73,26 @@ class JobSight(Construct):
         scope: Construct,
         id: str,
         *,
-        name: str,
+        job: TrainingJobSpec,
         state_machine_arn: str,
-        metrics: Sequence[str],
         stop_command: str,
         topic: sns.ITopic | None,
-        dashboard: bool,
     ) -> None:
-        """Watch the machine of the job `name`. `metrics`: names of its metric definitions."""
+        """Watch the machine of `job`."""
         super().__init__(scope, id)
         plans = run_plans(state_machine_arn, stop_command=stop_command)
-        self.alarms = MetricAlarms(self, "Alarms", plans=plans, name_prefix=f"runs-{name}", topic=topic)
+        self.alarms = MetricAlarms(self, "Alarms", plans=plans, name_prefix=f"runs-{job.name}", topic=topic)
         """On executions; those on metrics of single jobs come and go with the jobs."""
         self.dashboard: cloudwatch.CfnDashboard | None = None
         """The L1 beneath; `None` without one."""
-        if dashboard:
+        if job.dashboard:
             rows = [
                 [alarm_widget([alarm.attr_arn for alarm in self.alarms.alarms.values()])],
                 [graph("Runs", *(execution_metric(state_machine_arn, kind) for kind in _KINDS))],
-                *_metric_rows(name, metrics),
+                *_metric_rows(job.name, list(job.metrics)),
                 [text_widget(plans)],
             ]
-            self.dashboard = render_dashboard(self, "Dashboard", name, rows)
+            self.dashboard = render_dashboard(self, "Dashboard", job.name, rows)
 
 
 _KINDS = ("ExecutionsStarted", "ExecutionsSucceeded", "ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut")
@@ -256,12 +254,10 @@ class TrainingJob(Construct):
         self.sight = JobSight(
             self,
             "Sight",
-            name=job.name,
+            job=job,
             state_machine_arn=self.state_machine_arn,
-            metrics=list(job.metrics),
             stop_command=self.stop_command,
             topic=alarm_topic,
-            dashboard=job.dashboard,
         )
         """Alarms on runs, and the dashboard."""
         self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)

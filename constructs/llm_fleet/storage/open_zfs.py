@@ -82,7 +82,7 @@ class OpenZfsVolume(Construct):
         return self.resource.ref
 
 
-class OpenZfsFileSystem(FileSystem):
+class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
     """An FSx for OpenZFS file system in one Availability Zone, made to be mounted as `/home` by every node.
 
     Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
@@ -134,6 +134,8 @@ class OpenZfsFileSystem(FileSystem):
             encryption_key=spec.encryption_key,
             open_zfs_configuration=_configuration(spec),
         )
+        self.volume_id: str | None = self.resource.attr_root_volume_id
+        """The id of the root volume, `fsvol-…`."""
 
     def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
         """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
@@ -168,11 +170,6 @@ class OpenZfsFileSystem(FileSystem):
         return ImportedOpenZfs(scope, id, existing)
 
     @property
-    def volume_id(self) -> str | None:
-        """The id of the root volume, `fsvol-…`."""
-        return self.resource.attr_root_volume_id
-
-    @property
     def export_path(self) -> str:
         """The NFS path of the root volume, `/fsx`."""
         return open_zfs_limits().root_export_path
@@ -203,11 +200,11 @@ def _configuration(spec: OpenZfsSpec) -> fsx.CfnFileSystem.OpenZFSConfigurationP
     )
 
 
-class ImportedOpenZfs(ImportedFileSystem):
+class ImportedOpenZfs(ImportedFileSystem, MountableOpenZfs):
     """What `OpenZfsFileSystem.from_attributes` returns."""
 
     def __init__(self, scope: Construct, id: str, existing: ExistingOpenZfs) -> None:
         """Take what is known."""
         raise_problems(check_is_spec(existing, ExistingOpenZfs, "existing"), subject=f"{scope.node.path}/{id}")
         super().__init__(scope, id, existing, kind=open_zfs_kind())
-        self.volume_id: str | None = existing.volume_id
+        self.volume_id = existing.volume_id
