@@ -1,4 +1,4 @@
-"""Each mistake of the issue, made by construct: its code, its place, its remedy, and nothing in the template."""
+"""Mistakes that only the construct finds, with its region, scripts and subnets; the others are in tests/rules/hyperpod."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +25,6 @@ from llm_fleet import (
     NetworkInterfaceType,
     NetworkSpec,
     NodeProvisioningMode,
-    NodeType,
     PatchingStrategy,
     SlurmConfigStrategy,
 )
@@ -50,77 +49,11 @@ class Mistake:
 
 
 MISTAKES = {
-    "type without ml.": Mistake(code="LF505", told="ml.trn1.32xlarge", groups=(CONTROLLER, workers("trn1.32xlarge"))),
-    "inferentia 2": Mistake(code="LF506", told="inf", groups=(CONTROLLER, workers("ml.inf2.xlarge"))),
-    "inferentia 1": Mistake(code="LF506", told="inf", groups=(CONTROLLER, workers("ml.inf1.xlarge"))),
-    "misspelt type": Mistake(code="LF507", told="ml.trn1.32xlarge", groups=(CONTROLLER, workers("ml.trn1.32xlrge"))),
-    "two controllers": Mistake(
-        code="LF513",
-        told="controller",
-        groups=(CONTROLLER, InstanceGroup.controller("ml.m5.xlarge", name="second"), workers()),
-    ),
-    "no controller": Mistake(code="LF512", told="controller", groups=(workers(),)),
-    "two login groups": Mistake(
-        code="LF515",
-        told="login",
-        groups=(
-            CONTROLLER,
-            InstanceGroup.login("ml.m5.xlarge"),
-            InstanceGroup.login("ml.m5.xlarge", name="second"),
-            workers(),
-        ),
-    ),
-    "partition on a controller": Mistake(
-        code="LF517",
-        told="partition",
-        groups=(
-            InstanceGroup.controller("ml.m5.xlarge", partition="dev-1"),
-            workers(),
-        ),
-    ),
-    "workers without a partition": Mistake(
-        code="LF516",
-        told="partition",
-        groups=(
-            CONTROLLER,
-            InstanceGroup(name="workers", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge", count=4),
-        ),
-    ),
-    "both hooks": Mistake(
-        code="LF522",
-        told="on_init_complete",
-        groups=(CONTROLLER, workers(on_create="on_create.sh", on_init_complete="on_init_complete.sh")),
-    ),
     "a lifecycle beside a script of its own": Mistake(
         code="LF117",
         told="`lifecycle`",
         groups=(CONTROLLER, workers(on_create="on_create.sh", lifecycle=Lifecycle.ON_CREATE)),
     ),
-    "strategy with Continuous": Mistake(
-        code="LF525",
-        told="Continuous",
-        groups=(CONTROLLER, workers()),
-        options={"slurm_config_strategy": SlurmConfigStrategy.MANAGED},
-    ),
-    "name too long": Mistake(
-        code="LF500", told="63", groups=(CONTROLLER, workers()), options={"cluster_name": "x" * 64}
-    ),
-    "name with an underscore": Mistake(
-        code="LF500", told="hyphen", groups=(CONTROLLER, workers()), options={"cluster_name": "ml_cluster"}
-    ),
-    "group name with an underscore": Mistake(
-        code="LF501",
-        told="hyphen",
-        groups=(CONTROLLER, InstanceGroup.workers("a_b", "ml.trn1.32xlarge", count=1, partition="trn1")),
-    ),
-    "101 groups": Mistake(
-        code="LF503",
-        told="100",
-        groups=(CONTROLLER, *(InstanceGroup.workers(f"w{n}", "ml.trn1.32xlarge", count=0) for n in range(100))),
-    ),
-    "negative count": Mistake(code="LF518", told="-1", groups=(CONTROLLER, workers(count=-1))),
-    "minimum above count": Mistake(code="LF520", told="5", groups=(CONTROLLER, workers(min_count=5))),
-    "image that is no AMI": Mistake(code="LF553", told="ami-", groups=(CONTROLLER, workers(image_id="my-image"))),
     "training plan of another region": Mistake(
         code="LF542", told="us-east-1", groups=(CONTROLLER, workers("ml.p5.48xlarge", training_plan_arn=PLAN))
     ),

@@ -1,6 +1,5 @@
 """What is refused when a service is made: by its parts' values, and by what only the whole can tell."""
 
-from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
@@ -8,68 +7,31 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
-    AwsVllmNeuronServer,
     AwsVllmServer,
     FleetError,
     FleetNetwork,
     Front,
-    Hosts,
     InferenceService,
     InternetAccess,
     Model,
     ServiceSpec,
     SidecarImages,
-    TgiServer,
 )
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.spec.service import Capacity
 from tests.inference.services import ZONES, MakeService
 
 SEVENTY = "s3://my-models/Llama-2-70b-hf"
 HUB = "meta-llama/Llama-3.1-8B-Instruct"
 ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 
-# The issue's list. Options are made late: a value may refuse by itself.
-BAD: dict[str, tuple[Callable[[], dict[str, Any]], Code]] = {
-    "inf2.2xlarge": (lambda: {"instance_type": "inf2.2xlarge"}, Code.HOST_TYPE),
-    "a 70B model on inf2.xlarge": (lambda: {"model": Model(s3_uri=SEVENTY)}, Code.MODEL_MEMORY),
-    "a Trn2-only server on inf2": (lambda: {"server": AwsVllmNeuronServer()}, Code.SERVER_FAMILY),
-    "tensor parallelism above the cores": (
-        lambda: {"server": TgiServer(tensor_parallel=4)},
-        Code.TENSOR_PARALLEL,
-    ),
-    "tensor parallelism of 3": (
-        lambda: {"server": TgiServer(tensor_parallel=3), "instance_type": "inf2.24xlarge"},
-        Code.TENSOR_PARALLEL,
-    ),
-    "TGI on trn2": (lambda: {"instance_type": "trn2.48xlarge"}, Code.SERVER_FAMILY),
-    "a batch of 0": (lambda: {"server": TgiServer(batch_size=0)}, Code.SERVER_SIZE),
-    "a model URI that is no s3://": (lambda: {"model": Model(s3_uri="my-models/tanuki-8b")}, Code.MODEL_PLACE),
-    "a certificate of another region": (
-        lambda: {"front": Front(certificate_arn=ELSEWHERE)},
-        Code.FRONT_CERTIFICATE_REGION,
-    ),
-    "public without CIDRs": (lambda: {"front": Front(plain_http=True, public=True)}, Code.FRONT_PUBLIC_CIDRS),
-    "desired 4 with maximum 2": (lambda: {"desired": 4, "maximum": 2}, Code.SCALING_BOUNDS),
-    "an instance type that is not known yet": (
-        lambda: {"instance_type": cdk.Fn.ref("Type")},
-        Code.HOST_WITHOUT_NEURON,
-    ),
-    "Managed Instances with Mountpoint": (
-        lambda: {"instance_type": "inf2.xlarge", "hosts": Hosts(capacity=Capacity.MANAGED_INSTANCES)},
-        Code.HOST_MANAGED_MOUNT,
-    ),
-}
 
-
-@pytest.mark.parametrize("what", BAD)
-def test_the_issue_s_bad_input_is_refused_once_each(make: MakeService, what: str):
-    options, code = BAD[what]
+# What is wrong with the description itself is in tests/rules/inference/test_service.py.
+def test_an_instance_type_that_is_not_known_yet_is_refused(make: MakeService):
     with pytest.raises(FleetError) as refused:
-        make(**options())
-    assert [problem.code for problem in refused.value.problems] == [code]
+        make(instance_type=cdk.Fn.ref("Type"))
+    assert [problem.code for problem in refused.value.problems] == [Code.HOST_WITHOUT_NEURON]
 
 
 def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack):
