@@ -1,4 +1,4 @@
-"""Mistakes that only the construct finds, with its region, scripts and subnets; the others are in tests/rules/hyperpod."""
+"""Mistakes that only the construct finds: its region, scripts and subnets; others are in tests/rules/hyperpod."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

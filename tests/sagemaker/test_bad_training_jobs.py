@@ -1,4 +1,4 @@
-"""What cannot be trained, as edits of the good fleet file; the construct asks the same rules of the same description."""
+"""What cannot be trained, as edits of the good fleet file; the construct asks the same rules of the same class."""
 
 from pathlib import Path
 
