@@ -8,7 +8,7 @@ from llm_fleet.rules.problem import AnyCode, Problem
 TOKEN = "${Token[TOKEN.123]}"
 NUMBER_TOKEN = -1.8881545897087e289
 _PROPER_NOUN = re.compile(
-    "AWS|AZ|CloudWatch|Continuous|E(BS|C2|FA)|FSx|GPU|HyperPod|PERSISTENT|SCRATCH|Instance|OnCreate|ParallelCluster"
+    r"[A-Z][A-Z\d_]+\b|CloudWatch|Continuous|EBS|EC2|FSx|GPU|HyperPod|Instance|Lustre|OnCreate|OpenZFS|ParallelCluster"
 )
 
 

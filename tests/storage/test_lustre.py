@@ -208,27 +208,6 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     assert problem.remedy == "leave one of the two out"
 
 
-@pytest.mark.parametrize(
-    ("wishes", "code"),
-    [
-        ({"storage_capacity_gib": 1300}, Code.LUSTRE_CAPACITY),
-        ({"throughput": LustreThroughput(per_tib=200)}, Code.LUSTRE_THROUGHPUT),
-        (
-            {"deployment_type": LustreDeploymentType.SCRATCH_2, "throughput": LustreThroughput(per_tib=200)},
-            Code.LUSTRE_THROUGHPUT,
-        ),
-        ({"deployment_type": LustreDeploymentType.SCRATCH_2, "efa_enabled": True}, Code.LUSTRE_EFA),
-        ({"storage_type": LustreStorageType.HDD}, Code.LUSTRE_TYPE),
-    ],
-)
-def test_bad_input_is_told_before_anything_is_made(
-    stack: cdk.Stack, network: Network, wishes: dict[str, Any], code: Code
-):
-    error = refused(stack, network, **wishes)
-    assert [problem.code for problem in error.problems] == [code]
-    assert error.subject == "Test/Fsx"
-
-
 def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = refused(
@@ -250,6 +229,7 @@ def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: Network):
         Code.FILE_SYSTEM_TIME,
         Code.FILE_SYSTEM_LOG,
     }
+    assert error.subject == "Test/Fsx"
 
 
 def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
