@@ -42,20 +42,6 @@ keys that people bring from elsewhere), and its own `from_shorthand` where one v
 What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
 object. The fleet file's own subclass adds those keys, and resolves them (`fleet_file/sagemaker.py`).
 
-A feature that still has a fleet-file model, protocols, value classes and a translator gets its `Spec` in this order:
-
-1. `spec/<thing>.py`: a class for each mapping, with attribute names from the value classes, and keys, units and texts
-   from the models. `Within` for what a rule only compares with two bounds.
-2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
-3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
-4. `fleet_file`: the model becomes the `Spec`, or its subclass with the names of other parts. Model and view go.
-   `in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
-   named, `from_shorthand` of the first reads it.
-5. The stack hands the `Spec` over. The translator goes.
-
-Fleet files keep their problems (compare them before and after, for each key with a few wrong values), and templates
-stay as they are.
-
 Two facts shape the code. A CDK token may stand for any value of a field, so in Python each field lets one pass. And a
 fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
 """
