@@ -1,5 +1,6 @@
 """What the FSx for OpenZFS API refuses of a file system and its volumes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
 from llm_fleet.rules.problem import Problem
 from tests.rules.findings import NUMBER_TOKEN, TOKEN, check_one
+
+LONGEST_NAME = open_zfs_limits().volume_name_length
 
 
 def check(**wishes: Any) -> list[Problem]:
@@ -29,78 +32,81 @@ def test_the_defaults_of_every_type_are_sold(deployment_type: str):
     assert check_open_zfs(OpenZfsSpec(deployment_type=deployment_type, throughput_capacity=chosen)) == []
 
 
-@pytest.mark.parametrize(
-    ("found", "code", "where", "said"),
-    [
-        *(
-            (
-                check(storage_capacity_gib=size),
-                Code.OPEN_ZFS_CAPACITY,
-                "storage_capacity_gib",
-                ["64 to 524288 GiB", offer],
-            )
-            for size, offer in ((63, "take 64 GiB"), (524289, "take 524288 GiB"), (-1, "take 64 GiB"))
-        ),
-        *(
-            (
-                check(deployment_type=kind, throughput_capacity=throughput),
-                Code.OPEN_ZFS_THROUGHPUT,
-                "throughput_capacity",
-                [f"remedy:  take {offer}"],
-            )
-            for kind, throughput, offer in (
-                ("SINGLE_AZ_HA_2", 200, "160 MB/s or 320 MB/s"),
-                ("SINGLE_AZ_2", 64, "160 MB/s"),
-                ("SINGLE_AZ_1", 160, "128 MB/s or 256 MB/s"),
-                ("SINGLE_AZ_HA_1", 10240, "4096 MB/s"),
-            )
-        ),
-        (check(deployment_type="MULTI_AZ_1"), Code.OPEN_ZFS_TYPE, "deployment_type", ["SINGLE_AZ_HA_2"]),
-        (check(disk_iops=100), Code.OPEN_ZFS_OPTION, "disk_iops", []),
-        (check(storage_capacity_gib=100, disk_iops=299), Code.OPEN_ZFS_OPTION, "disk_iops", ["allowed: 300 or more"]),
-        (check(record_size_kib=100), Code.OPEN_ZFS_OPTION, "record_size_kib", []),
-        (check(compression="GZIP"), Code.FILE_SYSTEM_COMPRESSION, "compression", []),
-        (check(backups=Backups(retention_days=91)), Code.FILE_SYSTEM_BACKUP, "backups.retention_days", []),
-        (check(backups=Backups(start_time="25:00")), Code.FILE_SYSTEM_TIME, "backups.start_time", []),
-        (check(maintenance_start_time="03:00"), Code.FILE_SYSTEM_TIME, "maintenance_start_time", []),
-        *(
-            (volume(name), Code.OPEN_ZFS_VOLUME_NAME, "name", [remedy])
-            for name, remedy in {
-                "a/b": "write 'a-b'",
-                "my apps": "write 'my-apps'",
-                ".zfs": "write 'zfs'",
-                "apps\n": "write 'apps-'",
-                "": "write a name such as 'apps'",
-                "n" * 204: f"write '{'n' * 203}'",
-                "home": "it is the home",
-            }.items()
-        ),
-        *(
-            (volume(quota_gib=quota), Code.OPEN_ZFS_QUOTA, "quota_gib", ["allowed: 1 to 512 GiB", remedy])
-            for quota, remedy in {0: "leave it out", -1: "leave it out", 513: "take 512 GiB or less"}.items()
-        ),
-    ],
-)
-def test_one_mistake(found: list[Problem], code: Code, where: str, said: list[str]):
-    check_one(found, code, where, *said)
+Judge = Callable[..., list[Problem]]
+MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
+    *(
+        (
+            check,
+            {"storage_capacity_gib": size},
+            Code.OPEN_ZFS_CAPACITY,
+            "storage_capacity_gib",
+            ["64 to 524288 GiB", offer],
+        )
+        for size, offer in ((63, "take 64 GiB"), (524289, "take 524288 GiB"), (-1, "take 64 GiB"))
+    ),
+    *(
+        (
+            check,
+            {"deployment_type": kind, "throughput_capacity": throughput},
+            Code.OPEN_ZFS_THROUGHPUT,
+            "throughput_capacity",
+            [f"remedy:  take {offer}"],
+        )
+        for kind, throughput, offer in (
+            ("SINGLE_AZ_HA_2", 200, "160 MB/s or 320 MB/s"),
+            ("SINGLE_AZ_2", 64, "160 MB/s"),
+            ("SINGLE_AZ_1", 160, "128 MB/s or 256 MB/s"),
+            ("SINGLE_AZ_HA_1", 10240, "4096 MB/s"),
+        )
+    ),
+    (check, {"deployment_type": "MULTI_AZ_1"}, Code.OPEN_ZFS_TYPE, "deployment_type", ["SINGLE_AZ_HA_2"]),
+    (check, {"disk_iops": 100}, Code.OPEN_ZFS_OPTION, "disk_iops", []),
+    (check, {"storage_capacity_gib": 100, "disk_iops": 299}, Code.OPEN_ZFS_OPTION, "disk_iops", ["300 or more"]),
+    (check, {"record_size_kib": 100}, Code.OPEN_ZFS_OPTION, "record_size_kib", []),
+    (check, {"compression": "GZIP"}, Code.FILE_SYSTEM_COMPRESSION, "compression", []),
+    (check, {"backups": Backups(retention_days=91)}, Code.FILE_SYSTEM_BACKUP, "backups.retention_days", []),
+    (check, {"backups": Backups(start_time="25:00")}, Code.FILE_SYSTEM_TIME, "backups.start_time", []),
+    (check, {"maintenance_start_time": "03:00"}, Code.FILE_SYSTEM_TIME, "maintenance_start_time", []),
+    *(
+        (volume, {"name": name}, Code.OPEN_ZFS_VOLUME_NAME, "name", [remedy])
+        for name, remedy in {
+            "a/b": "write 'a-b'",
+            "my apps": "write 'my-apps'",
+            ".zfs": "write 'zfs'",
+            "apps\n": "write 'apps-'",
+            "": "write a name such as 'apps'",
+            "n" * 204: f"write '{'n' * 203}'",
+            "home": "it is the home",
+        }.items()
+    ),
+    *(
+        (volume, {"quota_gib": quota}, Code.OPEN_ZFS_QUOTA, "quota_gib", ["allowed: 1 to 512 GiB", remedy])
+        for quota, remedy in {0: "leave it out", -1: "leave it out", 513: "take 512 GiB or less"}.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(("judge", "given", "code", "where", "said"), MISTAKES)
+def test_one_mistake(judge: Judge, given: dict[str, Any], code: Code, where: str, said: list[str]):
+    check_one(judge(**given), code, where, *said)
 
 
 @pytest.mark.parametrize(
-    "found",
+    ("judge", "given"),
     [
-        *(check(storage_capacity_gib=size) for size in (64, 100, 524288)),
-        check(storage_capacity_gib=100, disk_iops=300),
-        *map(volume, ("apps", "A", "_x", "data-v1.2:b", "n" * open_zfs_limits().volume_name_length)),
-        *(volume(quota_gib=quota) for quota in (1, 512)),
+        *((check, {"storage_capacity_gib": size}) for size in (64, 100, 524288)),
+        (check, {"storage_capacity_gib": 100, "disk_iops": 300}),
+        *((volume, {"name": name}) for name in ("apps", "A", "_x", "data-v1.2:b", "n" * LONGEST_NAME)),
+        *((volume, {"quota_gib": quota}) for quota in (1, 512)),
         # What is known only at deploy time is let pass.
         *(
-            check(**{name: NUMBER_TOKEN})
+            (check, {name: NUMBER_TOKEN})
             for name in ("storage_capacity_gib", "throughput_capacity", "disk_iops", "record_size_kib")
         ),
-        volume(TOKEN),
-        volume(quota_gib=NUMBER_TOKEN),
-        volume(quota_gib=600, capacity_gib=NUMBER_TOKEN),
+        (volume, {"name": TOKEN}),
+        (volume, {"quota_gib": NUMBER_TOKEN}),
+        (volume, {"quota_gib": 600, "capacity_gib": NUMBER_TOKEN}),
     ],
 )
-def test_good_ones(found: list[Problem]):
-    assert found == []
+def test_good_ones(judge: Judge, given: dict[str, Any]):
+    assert judge(**given) == []
