@@ -1,8 +1,5 @@
 """The page about accounting tells what the catalog tells, and its examples run."""
 
-import os
-import re
-
 import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
@@ -10,9 +7,9 @@ from llm_fleet.accounting.database_server import database_parameters
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
-from tools.synth_environment import ROOT
+from tests.pages import CONSTRUCTS, check_made, examples, run_examples
 
-PAGE = ROOT / "docs" / "constructs" / "accounting.md"
+PAGE = CONSTRUCTS / "accounting.md"
 
 
 def engines_table() -> str:
@@ -24,18 +21,11 @@ def engines_table() -> str:
 
 
 def test_the_table_of_engines_is_that_of_the_catalog():
-    marked = re.compile(r"(<!-- engines -->\n).*?(<!-- /engines -->)", re.DOTALL)
-    page = PAGE.read_text()
-    assert len(marked.findall(page)) == 1
-    right = marked.sub(lambda match: f"{match[1]}{engines_table()}\n{match[2]}", page)
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(right)
-    assert PAGE.read_text() == right, "the catalog has changed: run `make golden`"
+    check_made(PAGE, engines=engines_table())
 
 
 def test_examples_run(stack: cdk.Stack):
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    exec(compile(code, str(PAGE), "exec"), {"self": stack})
+    run_examples(PAGE.read_text(), stack)
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::RDS::DBCluster", 1)
     template.resource_count_is("AWS::SageMaker::Cluster", 1)
@@ -45,7 +35,7 @@ def test_examples_run(stack: cdk.Stack):
 
 
 def test_the_fleet_file_is_good():
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (text,) = examples(PAGE.read_text(), "yaml")
     assert parse_fleet(text).storage.slurm_database is not None
 
 

@@ -1,7 +1,5 @@
 """docs/training/fitting.md says what the code does: its tables are made by it, its example is worked by it."""
 
-import os
-import re
 from typing import Any
 
 import pytest
@@ -12,6 +10,7 @@ from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.run_plan import RunPlan
 from llm_fleet.rules.training.run_spread import breakdown, spread
 from llm_fleet.spec.jobs import ActivationCheckpointing, Backend
+from tests.pages import check_made, examples, run_examples
 from tests.rules.training.run.runs import LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B, partition, run, values
 from tools.synth_environment import ROOT
 
@@ -133,28 +132,19 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_generated_parts_are_what_the_code_says(name: str):
-    marked = re.compile(rf"(<!-- {name} -->\n)(.*?)(<!-- /{name} -->)", re.DOTALL)
-    page = PAGE.read_text()
-    assert len(marked.findall(page)) == 1
-    right = marked.sub(lambda match: f"{match[1]}{PARTS[name]()}\n{match[3]}", page)
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(right)
-    assert PAGE.read_text() == right, "the code has changed: run `make golden`"
+def test_generated_parts_are_what_the_code_says():
+    check_made(PAGE, **{name: make() for name, make in PARTS.items()})
 
 
 def test_the_python_of_the_page_runs():
-    (code,) = re.findall(r"```python\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(code, str(PAGE), "exec"), names)
-    assert (names["run"].plan.tensor_parallel, names["run"].plan.data_parallel) == (8, 16)
+    run = run_examples(PAGE.read_text())["run"]
+    assert (run.plan.tensor_parallel, run.plan.data_parallel) == (8, 16)
 
 
 def test_the_yaml_of_the_page_is_a_whole_job():
     from tests.fleet_file.good_job import DATA, problems
 
-    (text,) = re.findall(r"```yaml\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
+    (text,) = examples(PAGE.read_text(), "yaml")
     jobs = text.split("jobs:\n")[1]
     assert problems("  llama:\n    model: meta-llama/Llama-2-7b-hf\n    " + DATA + "\n", jobs + "\n") == ()
 

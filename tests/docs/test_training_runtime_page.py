@@ -1,10 +1,6 @@
 """The page on the training runtime: its tables are the catalog's, its defaults the code's, and its examples run."""
 
-import os
 import re
-from pathlib import Path
-
-import pytest
 
 from llm_fleet import CompileCache, TrainingRuntime
 from llm_fleet.catalog.neuron import neuron_releases
@@ -23,8 +19,9 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.spec.shape import kinds_of
 from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.fleet_file.good_fleet import edited
+from tests.pages import CONSTRUCTS, check_made, examples, run_examples
 
-PAGE = Path(__file__).parents[2] / "docs/constructs/training-runtime.md"
+PAGE = CONSTRUCTS / "training-runtime.md"
 
 
 def _rows(head: str, rows: list[str]) -> str:
@@ -64,14 +61,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_generated_tables_are_up_to_date(name: str) -> None:
-    start, end = f"<!-- generated: {name} -->\n", "<!-- end of generated -->"
-    before, rest = PAGE.read_text(encoding="utf-8").split(start)
-    made = f"{before}{start}\n{TABLES[name]}\n\n{end}{rest.split(end, 1)[1]}"
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(made, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == made
+def test_generated_tables_are_up_to_date() -> None:
+    check_made(PAGE, **TABLES)
 
 
 def test_every_parameter_is_on_the_page() -> None:
@@ -96,9 +87,7 @@ def test_defaults_are_those_of_the_code() -> None:
 
 def test_the_examples_run() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    names: dict[str, object] = {}
-    exec(compile(page.split("```python\n")[1].split("```")[0], str(PAGE), "exec"), names)
-    assert isinstance(names["runtime"], TrainingRuntime)
-    lines = page.split("```yaml\n")[1].split("```")[0].splitlines()[2:]
+    assert isinstance(run_examples(page)["runtime"], TrainingRuntime)
+    lines = examples(page, "yaml")[0].splitlines()[2:]
     text = edited("kind: hyperpod\n", "kind: hyperpod\n" + "".join(f"{line}\n" for line in lines))
     assert parse_fleet(text).clusters["ml"].training is not None

@@ -1,16 +1,15 @@
 """The page on the cluster names every parameter, and its example is code that runs."""
 
 import inspect
-from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_iam as iam
 
 from llm_fleet import HyperPodCluster, HyperPodClusterSpec
+from tests.pages import CONSTRUCTS, run_examples
 
-PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "hyperpod-cluster.md"
+PAGE = CONSTRUCTS / "hyperpod-cluster.md"
 
 
 @pytest.fixture
@@ -31,8 +30,6 @@ def test_every_parameter_is_in_the_docstring() -> None:
 
 
 def test_the_example_runs(page: str, stack: cdk.Stack) -> None:
-    code = page.split("```python\n")[1].split("```")[0]
     engineers = iam.Role.from_role_name(stack, "Engineers", "ml-engineers")
-    names: dict[str, Any] = {"self": stack, "engineers": engineers}
-    exec(compile(code, str(PAGE), "exec"), names)
+    names = run_examples(page, stack, number=1, engineers=engineers)
     assert isinstance(names["cluster"], HyperPodCluster)

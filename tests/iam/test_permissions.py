@@ -14,9 +14,9 @@ from llm_fleet.iam.node_role import NodeFeatures, permissions
 from llm_fleet.iam.session_document import keep_sessions, use_sessions
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess, describe
 from llm_fleet.rules.values import policy_size
+from tests.pages import CONSTRUCTS, check_made
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "constructs" / "node-role.md"
 PLACE = Place(partition="aws", region="us-west-2", account="111122223333")
 _KEY = "arn:aws:kms:us-west-2:111122223333:key/"
 _BUNDLE = BucketAccess(bucket_arn="arn:aws:s3:::sagemaker-demo", prefix="bundles/demo/train")
@@ -53,7 +53,6 @@ FEATURE_SETS = {
         metrics_log_group="/llm-fleet/metrics/train",
     ),
 }
-START, END = "<!-- generated: statements -->\n", "<!-- end of generated -->"
 
 
 @pytest.mark.parametrize("name", FEATURE_SETS)
@@ -66,13 +65,7 @@ def test_golden_policy(name: str) -> None:
 
 
 def test_generated_table_in_the_docs_is_up_to_date() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(START)
-    after = rest.split(END)[1]
-    made = f"{before}{START}\n{describe(permissions(FEATURE_SETS['all'], PLACE))}\n\n{END}{after}"
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(made, encoding="utf-8")
-    assert made == PAGE.read_text(encoding="utf-8")
+    check_made(CONSTRUCTS / "node-role.md", statements=describe(permissions(FEATURE_SETS["all"], PLACE)))
 
 
 MADE = {name: permissions(features, PLACE) for name, features in FEATURE_SETS.items()} | {

@@ -1,9 +1,7 @@
 """The pages on inference: tables, figures and examples are those of the code."""
 
 import inspect
-import os
 import re
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -26,9 +24,9 @@ from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
 from tests.inference.services import Served
 from tests.inference.watched import METRICS
-from tools.synth_environment import ROOT
+from tests.pages import CONSTRUCTS, check_made, examples, run_examples, table
 
-FRONT_PAGE = ROOT / "docs" / "constructs" / "inference-front.md"
+FRONT_PAGE = CONSTRUCTS / "inference-front.md"
 FRONT = FRONT_PAGE.read_text()
 
 
@@ -60,23 +58,15 @@ def routes_table() -> str:
 
 
 def test_the_table_of_routes_is_what_is_made() -> None:
-    marked = re.compile(r"(<!-- generated: routes -->\n).*?(<!-- end -->)", re.DOTALL)
-    assert len(marked.findall(FRONT)) == 1
-    right = marked.sub(lambda match: f"{match[1]}{routes_table()}\n{match[2]}", FRONT)
-    if os.environ.get("UPDATE_GOLDEN"):
-        FRONT_PAGE.write_text(right)
-    assert FRONT_PAGE.read_text() == right, "the routes have changed: run `make golden`"
+    check_made(FRONT_PAGE, routes=routes_table())
 
 
 def test_examples_of_the_front_run() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", FRONT, re.DOTALL)
-    made: dict[str, object] = {}
-    exec(compile(block, str(FRONT_PAGE), "exec"), made)
-    assert isinstance(made["front"], Front)
+    assert isinstance(run_examples(FRONT)["front"], Front)
 
 
 def test_the_fleet_file_is_good() -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", FRONT, re.DOTALL)
+    (text,) = examples(FRONT, "yaml")
     assert parse_fleet(text).services["chat"].front.domain_name == "chat.example.com"
 
 
@@ -107,8 +97,7 @@ def test_numbers_are_the_catalogs() -> None:
         assert told in FRONT
 
 
-HOSTS_PAGE = ROOT / "docs" / "constructs" / "inference-hosts.md"
-BEGIN, END = "<!-- permissions -->", "<!-- end of permissions -->"
+HOSTS_PAGE = CONSTRUCTS / "inference-hosts.md"
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +110,9 @@ def test_every_argument_has_its_default_and_why(hosts_page: str):
     assert [name for name in Hosts.model_fields if f"| `{name}` |" not in section] == []
 
 
-def test_the_table_of_permissions_is_that_of_the_code(hosts_page: str):
+def test_the_table_of_permissions_is_that_of_the_code():
     place = Place(partition="aws", region="REGION", account="ACCOUNT")
-    table = describe(
+    permissions = describe(
         host_permissions(
             place,
             cluster_name="CLUSTER",
@@ -132,13 +121,7 @@ def test_the_table_of_permissions_is_that_of_the_code(hosts_page: str):
             model=(),
         )
     )
-    before, _, rest = hosts_page.partition(BEGIN)
-    after = rest.partition(END)[2]
-    wanted = f"{before}{BEGIN}\n{table}\n{END}{after}"
-    if os.environ.get("UPDATE_GOLDEN"):
-        HOSTS_PAGE.write_text(wanted, encoding="utf-8")
-        return
-    assert hosts_page == wanted, "permissions have changed: run `make golden`"
+    check_made(HOSTS_PAGE, permissions=permissions)
 
 
 def test_the_numbers_are_the_catalogs(hosts_page: str):
@@ -160,24 +143,16 @@ def test_every_code_of_hosts_is_named(hosts_page: str):
 
 
 def test_the_example_of_hosts_runs(hosts_page: str):
-    code = hosts_page.split("```python\n")[1].split("```")[0]
-    names: dict[str, Any] = {}
-    exec(compile(code, str(HOSTS_PAGE), "exec"), names)
-    assert names["hosts"] == Hosts(root_volume_gib=200, ami="20260701", install_driver=False)
+    assert run_examples(hosts_page)["hosts"] == Hosts(root_volume_gib=200, ami="20260701", install_driver=False)
 
 
-SERVICE = (ROOT / "docs" / "constructs" / "inference-service.md").read_text(encoding="utf-8")
-
-
-def table(heading: str) -> dict[str, list[str]]:
-    """Rows of the table below `heading` by their first cell."""
-    section = SERVICE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
-    return {cells[0]: cells[1:] for cells in rows[2:]}
+SERVICE = (CONSTRUCTS / "inference-service.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_has_its_default_and_its_why():
-    told = {name: cells for first, cells in table("Parameters").items() for name in re.findall(r"`(\w+)`", first)}
+    told = {
+        name: cells for first, cells in table(SERVICE, "Parameters").items() for name in re.findall(r"`(\w+)`", first)
+    }
     wanted = set(inspect.signature(InferenceService.__init__).parameters) - {"self", "scope", "id"}
     assert set(told) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(told)
     assert all(len(cells) == 2 and all(cells) for cells in told.values())
@@ -185,11 +160,11 @@ def test_every_parameter_has_its_default_and_its_why():
 
 def test_each_row_of_the_task_and_the_service_has_its_why():
     for heading in ("The task", "The service"):
-        assert all(len(cells) == 2 and all(cells) for cells in table(heading).values()), heading
+        assert all(len(cells) == 2 and all(cells) for cells in table(SERVICE, heading).values()), heading
 
 
 def test_figures_of_the_task(talk: Served):
-    rows, server = table("The task"), talk.containers["server"]
+    rows, server = table(SERVICE, "The task"), talk.containers["server"]
     assert f"{talk.task['Memory']} MiB on an inf2.xlarge" in rows["memory"][0]
     assert rows["memory"][0].endswith(f"the server has {server['Memory']}")
     assert f"{server['LinuxParameters']['SharedMemorySize'] // 1024} GiB" in rows["`/dev/shm`"][0]
@@ -202,9 +177,11 @@ def test_figures_of_the_task(talk: Served):
 
 
 def test_figures_of_the_service(talk: Served):
-    percent = table("The service")["minimum healthy percent"][0]
+    percent = table(SERVICE, "The service")["minimum healthy percent"][0]
     assert re.findall(r"\d+", percent) == [str(least_healthy_percent(tasks)) for tasks in (1, 2, 3)]
-    assert str(talk.service["Properties"]["DeploymentConfiguration"]["MaximumPercent"]) in str(table("The service"))
+    assert str(talk.service["Properties"]["DeploymentConfiguration"]["MaximumPercent"]) in str(
+        table(SERVICE, "The service")
+    )
 
 
 def test_every_grant_and_output_is_there(hub: Served):
@@ -221,7 +198,7 @@ def test_maintenance_of_tgi_is_said_and_the_switch_shown():
     assert "HuggingFaceVllmServer(" in SERVICE
 
 
-SCALING = (ROOT / "docs" / "constructs" / "inference-scaling.md").read_text()
+SCALING = (CONSTRUCTS / "inference-scaling.md").read_text()
 
 
 def row(name: str) -> str:
@@ -272,9 +249,6 @@ def test_every_code_is_there():
 
 
 def test_examples_of_scaling_run(stack: cdk.Stack):
-    code = "\n".join(re.findall(r"```python\n(.*?)```", SCALING, re.DOTALL))
-    told: dict[str, object] = {"self": stack}
-    exec(compile(code, "inference-scaling.md", "exec"), told)
-    spec = told["spec"]
+    spec = run_examples(SCALING, stack)["spec"]
     assert isinstance(spec, ServiceSpec)
     assert (spec.tasks.minimum, spec.tasks.maximum) == (2, 6)

@@ -1,9 +1,6 @@
 """The numbers on the network's page are those that the code gives, and its examples run."""
 
 import inspect
-import os
-import re
-from collections.abc import Callable
 
 import aws_cdk as cdk
 import pytest
@@ -14,9 +11,9 @@ from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.addresses import AddressClaim, check_addresses, plan_addresses
 from llm_fleet.rules.network import interface_endpoints
 from llm_fleet.rules.terms import InternetAccess
-from tools.synth_environment import ROOT
+from tests.pages import CONSTRUCTS, check_made, examples
 
-PAGE = ROOT / "docs" / "constructs" / "network.md"
+PAGE = CONSTRUCTS / "network.md"
 CLUSTERS = [("ml.trn1.32xlarge", 4), ("ml.trn2.48xlarge", 16), ("ml.p4d.24xlarge", 32), ("ml.p5.48xlarge", 40)]
 LARGE = ("ml.p5.48xlarge", 150)
 
@@ -61,24 +58,11 @@ def endpoints() -> str:
     return "\n".join(rows)
 
 
-def with_part(page: str, name: str, text: str) -> str:
-    pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
-    new, count = re.subn(pattern, lambda match: f"{match[1]}{text}\n{match[2]}", page, flags=re.DOTALL)
-    assert count == 1
-    return new
-
-
 def test_generated_parts_are_up_to_date():
-    parts: dict[str, Callable[[], str]] = {"problem": problem, "plan": plan, "endpoints": endpoints}
-    page = PAGE.read_text()
-    for name, make in parts.items():
-        page = with_part(page, name, make())
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(page)
-    assert PAGE.read_text() == page, "run `make golden`"
+    check_made(PAGE, problem=problem(), plan=plan(), endpoints=endpoints())
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+@pytest.mark.parametrize("block", examples(PAGE.read_text()))
 def test_examples_run(stack: cdk.Stack, block: str):
     vpc = ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-01234567", availability_zones=["us-west-2a"])
     file_system = cdk.CfnResource(stack, "FileSystem", type="AWS::FSx::FileSystem")

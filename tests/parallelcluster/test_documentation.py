@@ -2,7 +2,6 @@
 
 import inspect
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -11,8 +10,9 @@ from aws_cdk import aws_iam as iam
 from llm_fleet import ParallelCluster, ParallelClusterSpec
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.parallelcluster.provider import provider_permissions
+from tests.pages import CONSTRUCTS, run_examples
 
-PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "parallelcluster.md"
+PAGE = CONSTRUCTS / "parallelcluster.md"
 PARAMETERS = list(inspect.signature(ParallelCluster.__init__).parameters)[3:]
 FIELDS = list(ParallelClusterSpec.model_fields)
 
@@ -40,10 +40,8 @@ def test_every_statement_of_the_provider_is_on_the_page(page: str):
 
 
 def test_the_example_runs(page: str, stack: cdk.Stack):
-    code = page.split("```python\n")[1].split("```")[0]
     engineers = iam.Role.from_role_name(stack, "Engineers", "ml-engineers")
-    names: dict[str, Any] = {"self": stack, "engineers": engineers}
-    exec(compile(code, str(PAGE), "exec"), names)
+    names = run_examples(page, stack, number=1, engineers=engineers)
     assert isinstance(names["cluster"], ParallelCluster)
 
 

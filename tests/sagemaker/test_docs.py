@@ -40,23 +40,17 @@ from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
 from llm_fleet.spec.watch import WatchCondition, WatchSpec
 from tests.fleet_file.good_training_job import source_folder
+from tests.pages import CONSTRUCTS, examples, rows, table
 from tests.sagemaker.watches import Watched
 from tools.synth_environment import ROOT
 
 CONDITIONS = get_args(WatchCondition)
-WATCH_PAGE = (ROOT / "docs" / "constructs" / "training-watch.md").read_text(encoding="utf-8")
+WATCH_PAGE = (CONSTRUCTS / "training-watch.md").read_text(encoding="utf-8")
 FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / "failures.json"
 
 
-def table(heading: str) -> dict[str, list[str]]:
-    """Rows of the table below `heading` by their first cell."""
-    section = WATCH_PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
-    return {cells[0]: cells[1:] for cells in rows[2:]}
-
-
 def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
-    told = {name.strip("`"): cells for name, cells in table("Parameters").items()}
+    told = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
     assert set(told) == (set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)) - {
         "self",
         "scope",
@@ -67,7 +61,7 @@ def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    facts, told = training_watch_facts(), table("Parameters")
+    facts, told = training_watch_facts(), table(WATCH_PAGE, "Parameters")
     first = facts.restart.back_off_seconds
     waits = [first * 2**n for n in range(facts.restart.maximum)]
     assert told["`restart`"][0].startswith(
@@ -75,7 +69,7 @@ def test_defaults_are_those_of_the_code() -> None:
     )
     assert f"more than {facts.restart.longest_back_off_seconds} s" in told["`restart`"][0]
     assert told["`grace_minutes`"][0] == str(facts.grace_minutes)
-    conditions = {name.split("(")[0].strip("`"): cells[-1] for name, cells in table("Conditions").items()}
+    conditions = {name.split("(")[0].strip("`"): cells[-1] for name, cells in table(WATCH_PAGE, "Conditions").items()}
     assert set(conditions) == {condition.__name__ for condition in CONDITIONS}
     spike, drop = facts.loss_spike, facts.throughput_drop
     assert conditions["LossSpike"] == f"{spike.factor:g}; {spike.minutes} of {spike.window_minutes} minutes"
@@ -84,7 +78,7 @@ def test_defaults_are_those_of_the_code() -> None:
 
 
 def test_each_condition_is_told_with_its_fields() -> None:
-    told = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table("Conditions")}
+    told = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")}
     assert told == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
 
 
@@ -100,13 +94,13 @@ def test_figures_of_events() -> None:
 
 def test_each_alarm_is_told_with_what_to_do(watched: Watched) -> None:
     alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
-    told = [name.strip("`") for name in table("What a person does")]
+    told = [name.strip("`") for name in table(WATCH_PAGE, "What a person does")]
     assert sorted(name[: len(name) - 8] for name in alarms) == sorted(told)
 
 
 def test_what_restarts_is_what_the_function_restarts() -> None:
     """Each word by which the function knows a failure stands in a row with the decision that follows from it."""
-    decisions = table("What restarts and what does not")
+    decisions = table(WATCH_PAGE, "What restarts and what does not")
     rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
     words = {
         "InternalServerError": "service",
@@ -120,13 +114,7 @@ def test_what_restarts_is_what_the_function_restarts() -> None:
         assert decision.startswith("started again" if cause in ("service", "capacity") else "left"), word
 
 
-TRAINING_JOB_PAGE = (ROOT / "docs/constructs/training-job.md").read_text(encoding="utf-8")
-
-
-def rows(heading: str) -> list[list[str]]:
-    section = TRAINING_JOB_PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
 
 
 def test_the_numbers_of_the_page_are_the_catalogs():
@@ -135,7 +123,7 @@ def test_the_numbers_of_the_page_are_the_catalogs():
 
 
 def test_images_are_those_of_the_catalog():
-    told = {cells[0]: cells[1:] for cells in rows("Images")}
+    told = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
     for family in training_image_families().values():
         default, others, _ = told[f"`{family.maker}()`"]
         assert default == family.default
@@ -156,14 +144,14 @@ def makers_of(made: type) -> set[str]:
 
 
 def test_every_launcher_is_there():
-    launcher_rows = {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows("Distribution")}
+    launcher_rows = {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows(TRAINING_JOB_PAGE, "Distribution")}
     assert launcher_rows == makers_of(Distribution) == set(launchers())
 
 
 def test_words_of_the_estimator_lead_to_what_there_is():
     fields = set(TrainingJobSpec.model_fields)
     keys = set(TrainingJobConfig.keys())
-    for first, value, key in rows("From an estimator"):
+    for first, value, key in rows(TRAINING_JOB_PAGE, "From an estimator"):
         words = re.findall(r"`(\w+)`", first)
         assert words
         if value.startswith("left out"):
@@ -180,10 +168,10 @@ def test_words_of_the_estimator_lead_to_what_there_is():
 
 def test_the_two_examples_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(source_folder(tmp_path))
-    text = TRAINING_JOB_PAGE.split("```yaml\n")[1].split("```")[0]
+    text = examples(TRAINING_JOB_PAGE, "yaml")[0]
     fleet = parse_fleet(text, directory=tmp_path)
     of_file = fleet.training_jobs["gpt2"].in_fleet(fleet.name, tags=fleet.tags).model_dump()
-    python = TRAINING_JOB_PAGE.split("```python\n")[1].split("```")[0].split("TrainingJob(self")[0]
+    python = examples(TRAINING_JOB_PAGE)[0].split("TrainingJob(self")[0]
     names: dict[str, Any] = {}
     exec(python, names)
     of_python = names["job"].model_dump()
@@ -191,8 +179,8 @@ def test_the_two_examples_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert of_file == of_python
 
 
-ENDPOINT_PAGE = (ROOT / "docs" / "constructs" / "hugging-face-endpoint.md").read_text(encoding="utf-8")
-OPERATIONS = (ROOT / "docs" / "constructs" / "hugging-face-endpoint-operations.md").read_text(encoding="utf-8")
+ENDPOINT_PAGE = (CONSTRUCTS / "hugging-face-endpoint.md").read_text(encoding="utf-8")
+OPERATIONS = (CONSTRUCTS / "hugging-face-endpoint-operations.md").read_text(encoding="utf-8")
 
 
 def test_every_argument_is_on_the_page() -> None:
@@ -240,14 +228,12 @@ def test_every_code_of_an_operation_is_on_its_page() -> None:
     assert [code for code in ours if code not in OPERATIONS] == []
 
 
-NOTEBOOK_PAGE = (ROOT / "docs" / "constructs" / "training-notebook.md").read_text(encoding="utf-8")
+NOTEBOOK_PAGE = (CONSTRUCTS / "training-notebook.md").read_text(encoding="utf-8")
 TIMER = (ROOT / "lifecycle_scripts/notebook_instance/systemd/llm-fleet-auto-stop.timer").read_text(encoding="utf-8")
 
 
 def test_every_parameter_of_a_notebook_has_its_default_and_its_why():
-    section = NOTEBOOK_PAGE.split("## Parameters\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
-    told = {cells[0].strip("`"): cells[1:] for cells in rows[2:]}
+    told = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
     parameters = inspect.signature(TrainingNotebook.__init__).parameters
     assert set(told) == set(parameters) - {"self", "scope", "id"}
     assert all(len(cells) == 2 and all(cells) for cells in told.values())
@@ -262,17 +248,12 @@ def test_its_figures_are_the_catalogs():
     assert "OnUnitInactiveSec=5min" in TIMER
 
 
-STUDIO_PAGE = (ROOT / "docs/constructs/studio.md").read_text(encoding="utf-8")
-
-
-def parameters_told() -> dict[str, list[str]]:
-    section = STUDIO_PAGE.split("## Parameters\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
-    return {cells[0].strip("`"): cells[1:] for cells in rows[2:]}
+STUDIO_PAGE = (CONSTRUCTS / "studio.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_of_studio_has_its_default_and_its_why():
-    told, parameters = parameters_told(), inspect.signature(StudioDomain.__init__).parameters
+    told = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
+    parameters = inspect.signature(StudioDomain.__init__).parameters
     assert list(told) == [name for name in parameters if name not in ("self", "scope", "id")]
     assert all(len(cells) == 2 and all(cells) for cells in told.values())
 

@@ -1,19 +1,15 @@
 """The page about storage tells what the catalog tells, and its examples run."""
 
-import os
-import re
-
 import aws_cdk as cdk
-import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import LustreSpec
 from llm_fleet.catalog.fsx import lustre_variants, open_zfs_limits
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.problem import FleetError
-from tools.synth_environment import ROOT
+from tests.pages import CONSTRUCTS, check_made, examples, run_examples
 
-PAGE = ROOT / "docs" / "constructs" / "storage.md"
+PAGE = CONSTRUCTS / "storage.md"
 
 
 def lustre_table() -> str:
@@ -41,26 +37,18 @@ def open_zfs_table() -> str:
     return "\n".join([*rows, "", f"Capacity: any whole number of GiB from {least} to {most}."])
 
 
-@pytest.mark.parametrize(("name", "table"), [("lustre", lustre_table()), ("openzfs", open_zfs_table())])
-def test_generated_tables_are_those_of_the_catalog(name: str, table: str):
-    marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
-    page = PAGE.read_text()
-    right = marked.sub(lambda match: match[1] + table + match[2], page)
-    assert len(marked.findall(page)) == 1
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(right)
-    assert PAGE.read_text() == right, "the catalog has changed: run `make golden`"
+def test_generated_tables_are_those_of_the_catalog():
+    check_made(PAGE, lustre=lustre_table(), openzfs=open_zfs_table())
 
 
 def test_the_error_that_is_shown_is_the_one_that_is_raised():
-    (shown,) = re.findall(r"```text\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
+    (shown,) = examples(PAGE.read_text(), "text")
     error = FleetError(check_lustre(LustreSpec(storage_capacity_gib=1300)), subject="Storage/Fsx")
-    assert str(error) == shown
+    assert f"{error}\n" == shown
 
 
 def test_examples_run(stack: cdk.Stack):
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    exec(compile(code, str(PAGE), "exec"), {"self": stack})
+    run_examples(PAGE.read_text(), stack)
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::FSx::FileSystem", 3)
     template.resource_count_is("AWS::FSx::DataRepositoryAssociation", 1)
