@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from llm_fleet.jobs.batch_file import ORDER, RUN, SUFFIX, BatchFile, template
-from llm_fleet.jobs.check_batch_file import node_count
+from llm_fleet.jobs.batch_file import ORDER, RUN, SUFFIX, BatchFile, node_count, template
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "constructs" / "llm_fleet" / "catalog" / "data" / "job_settings.json"

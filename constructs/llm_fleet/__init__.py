@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.export import ModelExport as ModelExport
     from llm_fleet.inference.service import InferenceService as InferenceService
-    from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
+    from llm_fleet.jobs.settings import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
@@ -57,8 +57,14 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.studio import StudioDomain as StudioDomain
     from llm_fleet.sagemaker.training_job import TrainingJob as TrainingJob
     from llm_fleet.sagemaker.watch import TrainingWatch as TrainingWatch
-    from llm_fleet.spec.buckets import BucketSpec as BucketSpec
     from llm_fleet.spec.cluster import ClusterSpec as ClusterSpec
+    from llm_fleet.spec.cluster import Downloads as Downloads
+    from llm_fleet.spec.cluster import LifecycleScripts as LifecycleScripts
+    from llm_fleet.spec.cluster import NeuronHost as NeuronHost
+    from llm_fleet.spec.cluster import NodeScripts as NodeScripts
+    from llm_fleet.spec.cluster import OwnStep as OwnStep
+    from llm_fleet.spec.cluster import OwnSteps as OwnSteps
+    from llm_fleet.spec.cluster import S3Mount as S3Mount
     from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
     from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
     from llm_fleet.spec.endpoint import EndpointSpec as EndpointSpec
@@ -89,18 +95,12 @@ if TYPE_CHECKING:
     from llm_fleet.spec.jobs import ServedExport as ServedExport
     from llm_fleet.spec.jobs import TrainingData as TrainingData
     from llm_fleet.spec.jobs import TrainingPartition as TrainingPartition
-    from llm_fleet.spec.lustre import DataRepository as DataRepository
-    from llm_fleet.spec.lustre import ExistingLustre as ExistingLustre
-    from llm_fleet.spec.lustre import LustreBackups as LustreBackups
-    from llm_fleet.spec.lustre import LustreDeploymentType as LustreDeploymentType
-    from llm_fleet.spec.lustre import LustreSpec as LustreSpec
-    from llm_fleet.spec.lustre import LustreStorageType as LustreStorageType
-    from llm_fleet.spec.lustre import LustreThroughput as LustreThroughput
     from llm_fleet.spec.model_server import AwsVllmNeuronServer as AwsVllmNeuronServer
     from llm_fleet.spec.model_server import AwsVllmServer as AwsVllmServer
     from llm_fleet.spec.model_server import HuggingFaceVllmServer as HuggingFaceVllmServer
     from llm_fleet.spec.model_server import ServerKind as ServerKind
     from llm_fleet.spec.model_server import TgiServer as TgiServer
+    from llm_fleet.spec.model_shape import Model as Model
     from llm_fleet.spec.model_shape import ModelShape as ModelShape
     from llm_fleet.spec.model_shape import TrainedShape as TrainedShape
     from llm_fleet.spec.monitoring import BudgetDenial as BudgetDenial
@@ -113,20 +113,10 @@ if TYPE_CHECKING:
     from llm_fleet.spec.monitoring import TeamsChannel as TeamsChannel
     from llm_fleet.spec.network import ExistingNetworkSpec as ExistingNetworkSpec
     from llm_fleet.spec.network import NetworkSpec as NetworkSpec
-    from llm_fleet.spec.node_setup import Downloads as Downloads
-    from llm_fleet.spec.node_setup import LifecycleScripts as LifecycleScripts
-    from llm_fleet.spec.node_setup import NeuronHost as NeuronHost
-    from llm_fleet.spec.node_setup import NodeScripts as NodeScripts
-    from llm_fleet.spec.node_setup import OwnStep as OwnStep
-    from llm_fleet.spec.node_setup import OwnSteps as OwnSteps
-    from llm_fleet.spec.node_setup import S3Mount as S3Mount
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
-    from llm_fleet.spec.open_zfs import Backups as Backups
-    from llm_fleet.spec.open_zfs import ExistingOpenZfs as ExistingOpenZfs
-    from llm_fleet.spec.open_zfs import OpenZfsSpec as OpenZfsSpec
-    from llm_fleet.spec.open_zfs import OpenZfsVolumeSpec as OpenZfsVolumeSpec
     from llm_fleet.spec.parallelcluster import ParallelClusterSpec as ParallelClusterSpec
+    from llm_fleet.spec.parallelcluster import SharedStorage as SharedStorage
     from llm_fleet.spec.parallelcluster import SlurmSettings as SlurmSettings
     from llm_fleet.spec.parallelcluster_nodes import Dcv as Dcv
     from llm_fleet.spec.parallelcluster_nodes import HeadNode as HeadNode
@@ -136,11 +126,9 @@ if TYPE_CHECKING:
     from llm_fleet.spec.parallelcluster_queue import ComputeResource as ComputeResource
     from llm_fleet.spec.parallelcluster_queue import PlacementGroup as PlacementGroup
     from llm_fleet.spec.parallelcluster_queue import Queue as Queue
-    from llm_fleet.spec.parallelcluster_storage import SharedStorage as SharedStorage
     from llm_fleet.spec.people import ClusterUser as ClusterUser
     from llm_fleet.spec.people import Directory as Directory
     from llm_fleet.spec.people import SlurmAccount as SlurmAccount
-    from llm_fleet.spec.served_model import Model as Model
     from llm_fleet.spec.service import Alarms as Alarms
     from llm_fleet.spec.service import Capacity as Capacity
     from llm_fleet.spec.service import ExportSpec as ExportSpec
@@ -153,6 +141,18 @@ if TYPE_CHECKING:
     from llm_fleet.spec.slurm_database import DatabaseEngine as DatabaseEngine
     from llm_fleet.spec.slurm_database import SlurmDatabaseSpec as SlurmDatabaseSpec
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
+    from llm_fleet.spec.storage import Backups as Backups
+    from llm_fleet.spec.storage import BucketSpec as BucketSpec
+    from llm_fleet.spec.storage import DataRepository as DataRepository
+    from llm_fleet.spec.storage import ExistingLustre as ExistingLustre
+    from llm_fleet.spec.storage import ExistingOpenZfs as ExistingOpenZfs
+    from llm_fleet.spec.storage import LustreBackups as LustreBackups
+    from llm_fleet.spec.storage import LustreDeploymentType as LustreDeploymentType
+    from llm_fleet.spec.storage import LustreSpec as LustreSpec
+    from llm_fleet.spec.storage import LustreStorageType as LustreStorageType
+    from llm_fleet.spec.storage import LustreThroughput as LustreThroughput
+    from llm_fleet.spec.storage import OpenZfsSpec as OpenZfsSpec
+    from llm_fleet.spec.storage import OpenZfsVolumeSpec as OpenZfsVolumeSpec
     from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
     from llm_fleet.spec.studio import StudioSpec as StudioSpec
     from llm_fleet.spec.studio import StudioUser as StudioUser
@@ -207,7 +207,7 @@ _HOMES = {
     "iam.session_document": ("SessionDocument",),
     "inference.export": ("ModelExport",),
     "inference.service": ("InferenceService",),
-    "jobs.training_run": ("TrainingRun",),
+    "jobs.settings": ("TrainingRun",),
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
@@ -244,8 +244,16 @@ _HOMES = {
     "sagemaker.studio": ("StudioDomain",),
     "sagemaker.training_job": ("TrainingJob",),
     "sagemaker.watch": ("TrainingWatch",),
-    "spec.buckets": ("BucketSpec",),
-    "spec.cluster": ("ClusterSpec",),
+    "spec.cluster": (
+        "ClusterSpec",
+        "Downloads",
+        "LifecycleScripts",
+        "NeuronHost",
+        "NodeScripts",
+        "OwnStep",
+        "OwnSteps",
+        "S3Mount",
+    ),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
         "DataCapture",
@@ -275,21 +283,12 @@ _HOMES = {
         "TrainingData",
         "TrainingPartition",
     ),
-    "spec.lustre": (
-        "DataRepository",
-        "ExistingLustre",
-        "LustreBackups",
-        "LustreDeploymentType",
-        "LustreSpec",
-        "LustreStorageType",
-        "LustreThroughput",
-    ),
     "spec.model_server": ("AwsVllmNeuronServer", "AwsVllmServer", "HuggingFaceVllmServer", "ServerKind", "TgiServer"),
-    "spec.model_shape": ("ModelShape", "TrainedShape"),
+    "spec.model_shape": ("Model", "ModelShape", "TrainedShape"),
     "spec.monitoring": (
         "BudgetDenial",
-        "ClusterAlarms",
         "ClusterAlarmThresholds",
+        "ClusterAlarms",
         "ClusterMetrics",
         "FleetBudget",
         "MonitoringSpec",
@@ -297,26 +296,28 @@ _HOMES = {
         "TeamsChannel",
     ),
     "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
-    "spec.node_setup": (
-        "Downloads",
-        "LifecycleScripts",
-        "NeuronHost",
-        "NodeScripts",
-        "OwnStep",
-        "OwnSteps",
-        "S3Mount",
-    ),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
-    "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
-    "spec.parallelcluster": ("ParallelClusterSpec", "SlurmSettings"),
+    "spec.parallelcluster": ("ParallelClusterSpec", "SharedStorage", "SlurmSettings"),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
-    "spec.parallelcluster_storage": ("SharedStorage",),
     "spec.people": ("ClusterUser", "Directory", "SlurmAccount"),
-    "spec.served_model": ("Model",),
     "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
     "spec.slurm_database": ("Accounting", "AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.smp": ("SmpConfiguration",),
+    "spec.storage": (
+        "Backups",
+        "BucketSpec",
+        "DataRepository",
+        "ExistingLustre",
+        "ExistingOpenZfs",
+        "LustreBackups",
+        "LustreDeploymentType",
+        "LustreSpec",
+        "LustreStorageType",
+        "LustreThroughput",
+        "OpenZfsSpec",
+        "OpenZfsVolumeSpec",
+    ),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),

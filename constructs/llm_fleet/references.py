@@ -14,7 +14,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.references import Bucket, Guard, Key, LogGroup, SecurityGroup, Subnet, Topic
 
 if TYPE_CHECKING:

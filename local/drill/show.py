@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from local.drill.cluster import DrillCluster
 from local.drill.live import LiveView
 from local.drill.nodes.node import NodeError

@@ -9,10 +9,9 @@ from constructs import Construct
 
 from llm_fleet.fleet_file.clusters import HyperPodConfig, NodeSetupModel, ParallelClusterConfig
 from llm_fleet.references import role_of
+from llm_fleet.spec.cluster import LifecycleScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
-from llm_fleet.spec.node_setup import LifecycleScripts
-from llm_fleet.spec.parallelcluster import ParallelClusterSpec
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec, SharedStorage
 from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
 from llm_fleet_stacks.fleet_stack import REMOVAL, FleetStack
 from llm_fleet_stacks.storage_stacks import Ground, StorageStack

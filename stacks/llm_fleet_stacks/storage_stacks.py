@@ -16,11 +16,9 @@ from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.references import bucket_of, key_of
-from llm_fleet.spec.buckets import BucketSpec
-from llm_fleet.spec.lustre import DataRepository, LustreDeploymentType, LustreSpec
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.spec.open_zfs import OpenZfsSpec
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
+from llm_fleet.spec.storage import BucketSpec, DataRepository, LustreDeploymentType, LustreSpec, OpenZfsSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.lustre import LustreFileSystem

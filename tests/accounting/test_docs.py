@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
 from llm_fleet.accounting.database_server import database_parameters
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 from tests.pages import CONSTRUCTS, check_made, examples, run_examples

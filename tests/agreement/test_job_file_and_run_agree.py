@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.jobs import (
     ActivationCheckpointing,

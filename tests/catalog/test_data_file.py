@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from llm_fleet import catalog
-from llm_fleet.catalog.data_file import KEY, reader, typed
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import KEY, Limit, reader, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

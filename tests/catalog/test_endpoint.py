@@ -7,7 +7,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import Limit, load
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.endpoint import (
     budget_facts,
@@ -27,7 +27,6 @@ from llm_fleet.catalog.endpoint import (
     rollout_facts,
     time_to_live_facts,
 )
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.functions.endpoint_reaper.reaper import IN_BETWEEN
 from llm_fleet.spec.endpoint_operations import RolloutKind
 

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import Limit, load
 from llm_fleet.catalog.hyperpod import cluster_limit, group_limit
-from llm_fleet.catalog.limit import Limit
 from tools.make_hyperpod_limits import NOT_OFFERED, TARGET, document
 
 

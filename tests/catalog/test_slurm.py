@@ -7,7 +7,7 @@ import pytest
 from aws_cdk import aws_rds as rds
 from botocore.session import get_session
 
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.spec.slurm_database import DatabaseEngine
 from tools.synth_environment import ROOT
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import Limit, load
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.hyperpod import instances
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import (
     ended_images,
     launchers,

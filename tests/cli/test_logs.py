@@ -9,7 +9,7 @@ from llm_fleet.cli.logs.gather import Asked, Gathered, failure_code
 from llm_fleet.cli.logs.log_streams import LogLine, since
 from llm_fleet.cli.logs.node_runs import ParsedRun, own_text, parse_runs, step_of
 from llm_fleet.cli.logs.show_logs import nothing_shown
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.lifecycle_scripts.step_files import step
 from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Ended, Node, resource_config

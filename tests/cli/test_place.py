@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.place import Kind, Place, add_place, place_of
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from tests.cli.refused import code_of, refused
 from tools.synth_environment import ROOT
 

@@ -5,7 +5,7 @@ from botocore import exceptions
 from botocore.exceptions import ClientError
 
 from llm_fleet.cli.aws.clients import AwsRefusal, refusal, told_of_aws
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 
 
 def refused(code: str, message: str = "it said so") -> ClientError:

@@ -13,7 +13,7 @@ from llm_fleet.cli.nodes.slurm_view import find_target
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from tests.cli.refused import code_of
 from tools.synth_environment import ROOT
 

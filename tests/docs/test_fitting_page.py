@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.model_shapes import training_memory
+from llm_fleet.catalog.model_server import training_memory
 from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.run_plan import RunPlan

@@ -16,7 +16,7 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.shape import kinds_of
+from llm_fleet.spec.model import kinds_of
 from llm_fleet.spec.training_runtime import AnyEnvironment
 from tests.fleet_file.good_fleet import edited
 from tests.pages import CONSTRUCTS, check_made, examples, run_examples

@@ -4,7 +4,7 @@ from typing import Any
 
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.jobs.render_run import training_runs
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.fleet_file.good_fleet import edited_text
 

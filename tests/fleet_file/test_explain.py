@@ -13,7 +13,7 @@ from llm_fleet.fleet_file.explain import KNOWN_TYPES
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import build
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.shape import Later
+from llm_fleet.spec.model import Later
 
 ROOT = Path(__file__).parents[2]
 FULL = [

@@ -6,7 +6,7 @@ import pytest
 from pydantic_core import PydanticCustomError
 
 from llm_fleet.spec.instance_group import BatchSize
-from llm_fleet.spec.lustre import read_throughput
+from llm_fleet.spec.storage import read_throughput
 from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
 
 

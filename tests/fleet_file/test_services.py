@@ -9,7 +9,7 @@ import pytest
 from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from llm_fleet.rules.inference.service import check_scaling
 from llm_fleet.spec.model_server import ServerKind
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 from llm_fleet.spec.service import Capacity, ServiceSpec
 from tests.fleet_file.good_service import GOOD, MODEL, edited, problems, service
 

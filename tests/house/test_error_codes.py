@@ -3,8 +3,17 @@
 import os
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import CheckCode, CommandCode, LogsCode, NodesCode, PlanCode
-from llm_fleet.rules.feature_codes import AlarmCode, MetricsCode, PeopleCode, SageMakerCode
+from llm_fleet.rules.feature_codes import (
+    AlarmCode,
+    CheckCode,
+    CommandCode,
+    LogsCode,
+    MetricsCode,
+    NodesCode,
+    PeopleCode,
+    PlanCode,
+    SageMakerCode,
+)
 from llm_fleet.rules.problem import AnyCode
 from tools.synth_environment import ROOT
 

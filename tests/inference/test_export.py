@@ -15,8 +15,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.network import NetworkSpec
-from llm_fleet.spec.served_model import Model
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT

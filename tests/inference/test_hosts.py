@@ -22,8 +22,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_model
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model, ModelShape
 from llm_fleet.spec.service import Hosts, TaskCount
 from tests.inference.capacities import Both, network_of
 from tests.lifecycle_scripts.inference_host.unpack import settings_of

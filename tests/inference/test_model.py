@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.catalog.model_shapes import known_model
+from llm_fleet.catalog.model_server import known_model
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.model import (
     ModelCheck,
@@ -25,8 +25,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import asked_of_model, check_model, check_place, check_shape
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, TgiServer
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
 from tests.lifecycle.model_checker.models import ASKED
 
 SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)

@@ -19,7 +19,7 @@ from llm_fleet.spec.model_server import (
     ServerKind,
     TgiServer,
 )
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 from tests.rules.inference.services import OWN_IMAGE
 
 MODEL = Model(s3_uri="s3://my-models/tanuki-8b")

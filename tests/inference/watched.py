@@ -17,7 +17,7 @@ from llm_fleet.inference.neuron_health import NeuronHealth
 from llm_fleet.inference.service_monitoring import ServiceScaling, TaskEvents, service_dashboard
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import render_dashboard
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import ServiceSpec
 from tools.synth_environment import cdk_context
 

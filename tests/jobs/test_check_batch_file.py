@@ -3,8 +3,7 @@
 import pytest
 
 from llm_fleet.catalog.training_environments import job_stages
-from llm_fleet.jobs.batch_file import BatchFile, template
-from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
+from llm_fleet.jobs.batch_file import BatchFile, check_batch_file, check_nodes, template
 
 TRAIN = template("train")
 KNOWN = job_stages()["train"].settings

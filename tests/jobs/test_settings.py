@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.catalog.training_environments import job_stages, shared_settings
-from llm_fleet.jobs.batch_file import ORDER, RUN, jobs_folder, template
-from llm_fleet.jobs.check_batch_file import check_batch_file
-from llm_fleet.jobs.settings import directives, run_settings, stage_settings
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.batch_file import ORDER, RUN, check_batch_file, jobs_folder, template
+from llm_fleet.jobs.settings import TrainingRun, directives, run_settings, stage_settings
 from llm_fleet.spec.jobs import Backend, Checkpoint, ServedExport, TrainingData
 from tests.rules.training.run.runs import LLAMA_3_8B, partition, run
 from tools import make_job_settings

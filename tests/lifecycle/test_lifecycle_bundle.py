@@ -24,8 +24,7 @@ from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.script_folder import checksums, default_folder, read_scripts, sha256
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
-from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
-from llm_fleet.spec.node_setup import NodeScripts, OwnStep, OwnSteps
+from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount, NodeScripts, OwnStep, OwnSteps
 from llm_fleet.spec.people import ClusterUser
 
 

@@ -15,9 +15,18 @@ from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render, render_instance_type
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
-from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.cluster import (
+    ClusterSpec,
+    Downloads,
+    NeuronHost,
+    NodeGroup,
+    NodeMount,
+    NodeScripts,
+    OwnStep,
+    OwnSteps,
+    S3Mount,
+)
 from llm_fleet.spec.monitoring import ClusterMetrics
-from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, OwnStep, OwnSteps, S3Mount
 from llm_fleet.spec.people import ClusterUser
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet_node.failures import Failure

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.catalog.model_shapes import known_model
+from llm_fleet.catalog.model_server import known_model
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.named_files.named_file import lock_problems, read_regular_file, read_shape
 from llm_fleet.rules.codes import Code

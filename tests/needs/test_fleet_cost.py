@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.prices import Price, PriceTable, hours_of_a_month, prices
+from llm_fleet.catalog.ec2_instances import Price, PriceTable, hours_of_a_month, prices
 from llm_fleet.fleet_file.load import load_fleet, parse_fleet
 from llm_fleet.needs.fleet_cost import CostLine, FleetCost, cost_of
 from tools.synth_environment import ROOT

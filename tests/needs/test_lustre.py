@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet import LustreDeploymentType, LustreSpec, LustreStorageType, LustreThroughput
-from llm_fleet.needs.lustre import CheckpointNeed, LustreSupply, mb_per_second
+from llm_fleet.needs.machines import CheckpointNeed, LustreSupply, mb_per_second
 
 GB = 1000**3
 

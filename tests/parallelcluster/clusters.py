@@ -6,13 +6,11 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
-from llm_fleet.parallelcluster.render_configuration import NodePolicies
+from llm_fleet.parallelcluster.render_configuration import Hooks, NodeHooks, NodePolicies, NodeScript
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType, InternalStorage
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 SUBNET = "subnet-0123456789abcdef0"
 OTHER_SUBNET = "subnet-0123456789abcdef1"

@@ -15,7 +15,7 @@ from aws_cdk.assertions import Template
 from llm_fleet import Downloads, LoginPool, NodeReports, ParallelCluster, S3Mount, SharedStorage
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
-from llm_fleet.parallelcluster.node_rights import policy_name
+from llm_fleet.parallelcluster.cluster_bundle import policy_name
 from tests.parallelcluster.conftest import Make
 
 LOGIN = LoginPool(name="login", instance_type="m5.large")

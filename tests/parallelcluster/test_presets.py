@@ -12,9 +12,9 @@ from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, placement_group_of
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster, check_queue
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import HOOKS, OTHER_SUBNET, POLICIES, RESERVATION, cluster, subnet
 from tests.rules.parallelcluster.shapes import changed

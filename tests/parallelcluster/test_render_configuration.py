@@ -6,14 +6,13 @@ from typing import Any, cast
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.parallelcluster_schema import schema_at
+from llm_fleet.catalog.parallelcluster import schema_at
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place
-from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.slurm_database import Accounting
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (

@@ -13,9 +13,9 @@ from llm_fleet.rules.parallelcluster.configuration import check_section
 from llm_fleet.rules.parallelcluster.parallelcluster import check_shared_storage
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet.spec.parallelcluster import STORAGE_ARGUMENTS, SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
-from llm_fleet.spec.parallelcluster_storage import STORAGE_ARGUMENTS, SharedStorage
 from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
 

@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import check_neuron_release, check_s3_mounts
-from llm_fleet.spec.node_setup import S3Mount
+from llm_fleet.spec.cluster import S3Mount
 
 
 def mount(**changed: Any) -> S3Mount:

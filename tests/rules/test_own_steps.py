@@ -10,8 +10,7 @@ from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts, check_steps, circle
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, NodeType
-from llm_fleet.spec.cluster import NodeGroup
-from llm_fleet.spec.node_setup import NodeScripts, OwnStep, OwnSteps
+from llm_fleet.spec.cluster import NodeGroup, NodeScripts, OwnStep, OwnSteps
 
 
 def step(**changed: Any) -> OwnStep:

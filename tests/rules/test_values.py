@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.rules.values import CRON_EXAMPLE, cron_fault, did_you_mean, mend_hyphenated_name, nearest
 
 LIMIT = Limit(minimum=1, maximum=8)

@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar
 import pytest
 from pydantic import Field, ValidationError
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.people import SlurmAccount
 from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Secret, Subnet
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec, Within, in_long_form, in_request
 from llm_fleet.spec.values import PATH, InFile, KeyArn, Named, Seconds, Several
 

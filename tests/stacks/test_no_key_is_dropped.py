@@ -7,9 +7,8 @@ import pytest
 
 from llm_fleet.catalog.model_server import server_settings
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model import FleetModel, model_at
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.shape import model_at
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec
 from tools.synth_environment import ROOT

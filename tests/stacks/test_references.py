@@ -13,8 +13,8 @@ from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem

@@ -9,7 +9,7 @@ from aws_cdk.assertions import Match, Template
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 
 PRIVATE = {

@@ -17,8 +17,8 @@ from llm_fleet import (
     OpenZfsVolumeSpec,
 )
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem

@@ -11,8 +11,8 @@ from aws_cdk.assertions import Template
 from llm_fleet import DataRepository, LustreSpec
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
-from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem

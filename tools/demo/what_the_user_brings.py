@@ -15,7 +15,7 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServiceConfig
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.inference.model import asked_of_model
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.model_shape import ModelSource
 
 _WEIGHTS = "checkpoint/weights/tp0_sharded_checkpoint.safetensors"
 

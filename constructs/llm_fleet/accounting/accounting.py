@@ -14,11 +14,11 @@ from constructs import Construct
 
 from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.network.network import Network
 from llm_fleet.network.security_group import let_through, rule_description
 from llm_fleet.references import guard_of, hold
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.references import SECRET
 from llm_fleet.spec.slurm_database import Accounting
 

@@ -16,9 +16,9 @@ from aws_cdk import aws_rds as rds
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.slurm_database import SCHEMA_PREFIX
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
 from llm_fleet.spec.spec import in_request
 

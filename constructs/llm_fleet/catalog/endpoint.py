@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from llm_fleet.catalog.data_file import KEY, load, reader, typed
+from llm_fleet.catalog.data_file import KEY, Limit, load, reader, typed
 from llm_fleet.catalog.ec2_instances import Architecture, ec2_instance, gpu_memory_mib
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.neuron import neuron_instance
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from llm_fleet.catalog.data_file import reader
+from llm_fleet.catalog.data_file import Steps, reader
 from llm_fleet.catalog.hyperpod import Instance
-from llm_fleet.catalog.limit import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

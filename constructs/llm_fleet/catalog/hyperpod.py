@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
 
-from llm_fleet.catalog.data_file import KEY, reader
-from llm_fleet.catalog.limit import CronField, Limit
+from llm_fleet.catalog.data_file import KEY, CronField, Limit, reader
 
 _cluster_limits = reader(Mapping[str, Limit], "hyperpod_limits")
 

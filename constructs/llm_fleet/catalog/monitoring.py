@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from llm_fleet.catalog.data_file import KEY, reader
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import KEY, Limit, reader
 
 _SUFFIXES = {"Percent": "_percent", "Bytes/Second": "_bytes_per_second", "Seconds": "_seconds"}
 """What names of Prometheus end in, by CloudWatch's unit (prometheus.io/docs/practices/naming)."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Self
 
-from llm_fleet.catalog.data_file import KEY, reader
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import KEY, Limit, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

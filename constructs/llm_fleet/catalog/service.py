@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from llm_fleet.catalog.data_file import load, reader
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit, load, reader
 from llm_fleet.catalog.neuron import NeuronInstance
 
 _MIB_PER_GIB = 1024

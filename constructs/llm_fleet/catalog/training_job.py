@@ -7,9 +7,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from llm_fleet.catalog.data_file import KEY, load, reader
+from llm_fleet.catalog.data_file import KEY, Limit, load, reader
 from llm_fleet.catalog.ec2_instances import Architecture, ec2_instance
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import image_account, image_regions
 from llm_fleet.catalog.network import regions
 

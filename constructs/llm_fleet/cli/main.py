@@ -9,7 +9,7 @@ from pathlib import Path
 from llm_fleet.cli import bundle, check, connect, events, importing, jobs, logs, mirror, nodes, plan, update, upgrade
 from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost, plain_line
 from llm_fleet.cli.verb import ExitCode, add_completion_to
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 

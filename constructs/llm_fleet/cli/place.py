@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.verb import checked, refuse
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:

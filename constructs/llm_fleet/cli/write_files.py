@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import LogsCode
+from llm_fleet.rules.feature_codes import LogsCode
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:

@@ -22,14 +22,12 @@ from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluste
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.spec.cluster import NodeGroup, NodeMount
+from llm_fleet.spec.cluster import NodeGroup, NodeMount, NodeScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.node_setup import NodeScripts
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.references import BUCKET
 
 

@@ -21,8 +21,7 @@ from llm_fleet.rules.training.run_plan import backend_of
 from llm_fleet.rules.training.smp_run import check_smp_place
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import Backend, PlacedRun, ServedExport, TrainingPartition
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.model_shape import ModelShape, ModelSource
 from llm_fleet.spec.training_runtime import EnvironmentUse, ServerEnvironment
 
 _S3 = "s3://"

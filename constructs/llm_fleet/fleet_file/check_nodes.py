@@ -29,7 +29,7 @@ from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
-from llm_fleet.spec.node_setup import LifecycleScripts
+from llm_fleet.spec.cluster import LifecycleScripts
 from llm_fleet.spec.training_runtime import TrainingRuntime
 
 

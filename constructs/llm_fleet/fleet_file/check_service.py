@@ -20,7 +20,7 @@ from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
 
 

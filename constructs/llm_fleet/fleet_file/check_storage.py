@@ -7,11 +7,10 @@ from llm_fleet.fleet_file.clusters import FLEET_DATABASE, NodeSetupModel
 from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet, FleetLustre, FleetOpenZfs, NetworkConfig
 from llm_fleet.rules.buckets import check_bucket, check_data_repositories
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.file_systems import check_has_network, check_mount_source
+from llm_fleet.rules.file_systems import check_has_network, check_mount_source, check_open_zfs, check_volume
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.network_layout import database_slots
 from llm_fleet.rules.node_setup import check_bucket_address
-from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
 from llm_fleet.rules.values import did_you_mean

@@ -11,13 +11,11 @@ from llm_fleet.catalog.parallelcluster import gone
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.values import nearest
-from llm_fleet.spec.cluster import ClusterSpec
+from llm_fleet.spec.cluster import ClusterSpec, NodeScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
-from llm_fleet.spec.model import FleetModel, NamedModel, WithPaths
-from llm_fleet.spec.node_setup import NodeScripts
+from llm_fleet.spec.model import KIND, FleetModel, NamedModel, WithPaths
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.people import ClusterUser, Directory
-from llm_fleet.spec.shape import KIND
 from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
 from llm_fleet.spec.values import InFile, RoleArn, wrong_value
 

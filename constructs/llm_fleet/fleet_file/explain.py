@@ -13,8 +13,7 @@ from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.values import did_you_mean, nearest
-from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.shape import KIND, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
+from llm_fleet.spec.model import KIND, FleetModel, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
 from llm_fleet.spec.values import InFile
 
 _TELLING = {

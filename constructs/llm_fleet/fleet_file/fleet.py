@@ -8,14 +8,19 @@ from pydantic import Field, model_validator
 from llm_fleet.catalog.network import regions
 from llm_fleet.fleet_file.clusters import AnyCluster, HyperPodConfig, ParallelClusterConfig
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.buckets import BucketSpec
-from llm_fleet.spec.lustre import DataRepository, ExistingLustre, LustreSpec
-from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.model import FleetModel, Later, name_entries
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
-from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
 from llm_fleet.spec.people import ClusterUser, Directory
-from llm_fleet.spec.shape import Later
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
+from llm_fleet.spec.storage import (
+    BucketSpec,
+    DataRepository,
+    ExistingLustre,
+    ExistingOpenZfs,
+    LustreSpec,
+    OpenZfsSpec,
+    OpenZfsVolumeSpec,
+)
 
 _ELSEWHERE = "usw2"
 

@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from llm_fleet.named_files.named_file import read_trained_shape
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run_sources import known_trained_shape
+from llm_fleet.rules.training.run import known_trained_shape
 from llm_fleet.spec.jobs import PlacedRun, ServedExport, TrainingPartition, TrainingRunSpec
 from llm_fleet.spec.model_shape import TrainedShape
 

@@ -18,7 +18,7 @@ from llm_fleet.fleet_file.repair import repair
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.spec import spec
-from llm_fleet.spec.shape import OWN_KEY, as_written
+from llm_fleet.spec.model import OWN_KEY, as_written
 
 _Change = Callable[[Any], Any]
 

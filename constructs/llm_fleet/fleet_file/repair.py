@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from llm_fleet.fleet_file.explain import KIND, likely_kind
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.problem import PathPart
-from llm_fleet.spec.shape import field_at, kinds_at, without_kinds
+from llm_fleet.spec.model import field_at, kinds_at, without_kinds
 
 
 def repair(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:

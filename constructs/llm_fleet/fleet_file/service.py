@@ -10,11 +10,10 @@ from llm_fleet.fleet_file.clusters import MADE_BY_THE_FLEET
 from llm_fleet.named_files.named_file import read_shape
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.problem import Problem
-from llm_fleet.spec.buckets import BucketSpec
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource
+from llm_fleet.spec.model import OWN_KEY
+from llm_fleet.spec.model_shape import S3_SCHEME, Model, ModelShape, ModelSource
 from llm_fleet.spec.service import ExportSpec, ServiceSpec
-from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.storage import BucketSpec
 
 OwnBuckets = Mapping[str, BucketSpec]
 """`storage.buckets` of the file."""

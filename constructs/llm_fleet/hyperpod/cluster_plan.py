@@ -20,14 +20,12 @@ from llm_fleet.rules.hyperpod.group_updates import check_cloudformation
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_legacy
 from llm_fleet.rules.hyperpod.instance_group import check_group_name
 from llm_fleet.rules.people import check_hyperpod_enforces
-from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+from llm_fleet.rules.problem import FleetError, Problem, is_unresolved, raise_problems
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
-from llm_fleet.spec.cluster import NodeMount
+from llm_fleet.spec.cluster import LifecycleScripts, NodeMount
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
-from llm_fleet.spec.node_setup import LifecycleScripts
 from llm_fleet.spec.references import BUCKET
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 

@@ -11,11 +11,16 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.hyperpod.cluster import Cluster, ImportedCluster, cluster_arn_problems
-from llm_fleet.hyperpod.cluster_bundle import add_bundle, efa_clients
+from llm_fleet.hyperpod.cluster import Cluster, ImportedCluster, cluster_arn_problems, render_cluster
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.cluster_wiring import add_node_role, open_ports, security_groups_of, wait_for
-from llm_fleet.hyperpod.render_cluster import render_cluster
+from llm_fleet.hyperpod.cluster_wiring import (
+    add_bundle,
+    add_node_role,
+    efa_clients,
+    open_ports,
+    security_groups_of,
+    wait_for,
+)
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_metrics import MetricsLog
 from llm_fleet.lifecycle.node_setup import count_efa_clients

@@ -1,4 +1,4 @@
-"""The role that HyperPod's nodes act with, and what nodes may do, by the features that a cluster has.
+"""Roles that services and nodes of a cluster run as.
 
 From features to statements, each with its reason. We do not attach AmazonSageMakerClusterInstanceRolePolicy: it lets
 every node read every bucket of the account whose name begins with `sagemaker-`
@@ -7,9 +7,9 @@ account and region. Which actions know resources is from AWS's service authoriza
 the copy in cfn-lint.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
@@ -39,6 +39,65 @@ from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.values import policy_size
 from llm_fleet.spec.cluster import ClusterSpec
 from llm_fleet.spec.references import Bucket
+
+
+def permission_policy(
+    scope: Construct,
+    id: str,
+    permissions: Sequence[Permission],
+    *,
+    description: str,
+    roles: Sequence[iam.IRole | iam.Role] = (),
+) -> iam.ManagedPolicy:
+    """Return a managed policy with these permissions, attached to `roles`; its wildcards are answered by reasons."""
+    policy = iam.ManagedPolicy(
+        scope,
+        id,
+        description=description,
+        statements=[*map(statement_of, permissions)],
+        roles=[cast(iam.IRole, role) for role in roles] or None,
+    )
+    acknowledge_wildcards(policy, lambda: reasons_of(permissions))
+    return policy
+
+
+class ServiceRole(Construct):
+    """A role with these permissions and no other.
+
+    Its policy is a managed one: CloudFormation makes it before the role, so nothing starts without its permissions.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        service: str,
+        description: str,
+        permissions: Sequence[Permission],
+        conditions: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make the role that `service`, e.g. `states.amazonaws.com`, takes; without any permission it has no policy.
+
+        `conditions`: of its trust, on keys that the service is documented to send. A condition on a key that is not
+        sent would keep everything from starting. Default: none.
+        """
+        super().__init__(scope, id)
+        self.permissions: tuple[Permission, ...] = tuple(permissions)
+        """The statements, each with its reason."""
+        policies: list[iam.IManagedPolicy] = []
+        if self.permissions:
+            policy = permission_policy(self, "Policy", self.permissions, description=description)
+            policies = [cast(iam.IManagedPolicy, policy)]
+        role = iam.Role(
+            self,
+            "Resource",
+            description=description,
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(service, conditions=conditions)),
+            managed_policies=policies,
+        )
+        self.role: iam.IRole = cast(iam.IRole, role)
+        """The role itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,14 @@ from constructs import Construct, IConstruct
 
 from llm_fleet.catalog.nodes import session_facts
 from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.session_document import (
+from llm_fleet.rules.node_users import (
     cannot_tag,
     check_run_as,
     check_session_document,
     check_session_times,
     no_document,
 )
+from llm_fleet.rules.problem import Problem, raise_problems
 
 _TAGGABLE = ("AWS::IAM::Role", "AWS::IAM::User")
 

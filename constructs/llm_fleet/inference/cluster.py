@@ -8,8 +8,8 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from llm_fleet.catalog.service import task_limits
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.resource_permissions import open_sessions, pull_images
-from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission
 from llm_fleet.logs import SERVERS_LOG, log_group, log_group_arn
 

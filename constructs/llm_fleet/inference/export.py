@@ -15,8 +15,8 @@ from llm_fleet.catalog.model_server import fargate_facts, model_servers
 from llm_fleet.catalog.model_server import tools_image as default_tools_image
 from llm_fleet.catalog.neuron import NeuronInstance, default_root_gib, neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.resource_permissions import read_bucket
-from llm_fleet.iam.service_role import ServiceRole
 from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.capacity import Ec2Capacity
 from llm_fleet.inference.cluster import ServiceLog, ecs_role, execution_permissions, render_cluster
@@ -35,8 +35,7 @@ from llm_fleet.rules.inference.hosts import driver_for
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec, TaskCount
 
 _MIB_PER_GIB = 1024

@@ -16,7 +16,7 @@ from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.lifecycle.model_exporter.words import export_words
 from llm_fleet.rules.inference.model import cast_type
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 
 _Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
 _Dependency = ecs.CfnTaskDefinition.ContainerDependencyProperty

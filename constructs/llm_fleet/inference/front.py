@@ -25,8 +25,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.references import region_of
 from llm_fleet.rules.inference.front import check_front, check_front_place
 from llm_fleet.rules.inference.routes import NOT_FOUND, routes
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved, raise_problems
 from llm_fleet.spec.front import Authentication, Front
 from llm_fleet.spec.model_server import ServerKind
 

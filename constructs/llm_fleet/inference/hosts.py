@@ -18,15 +18,13 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.neuron import ami_for, ami_parameter, host_facts, neuron_instance
-from llm_fleet.iam.node_role import sessions
-from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.node_role import ServiceRole, sessions
 from llm_fleet.iam.statements import Permission, Place, characters_of
 from llm_fleet.inference.model import ModelMount
 from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 from llm_fleet.network.security_group import HttpsOutSecurityGroup
 from llm_fleet.rules.inference.hosts import is_ami_id
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved, raise_problems
 from llm_fleet.rules.values import policy_size
 from llm_fleet.spec.service import TaskCount
 

@@ -19,7 +19,7 @@ from llm_fleet.lifecycle.python_function import DeploymentCode, DeploymentFuncti
 from llm_fleet.lifecycle.script_folder import ScriptFile, read_scripts
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.inference.fit import cache_gib
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 from llm_fleet.spec.service import Capacity
 
 

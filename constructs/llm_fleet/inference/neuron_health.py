@@ -8,7 +8,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import neuron_health_facts, neuron_health_memory_mib
-from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.inference.cluster import ecs_role
 

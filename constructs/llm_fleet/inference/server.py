@@ -21,9 +21,9 @@ from llm_fleet.catalog.model_server import (
 from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.inference.model import CONTAINER_PATH
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

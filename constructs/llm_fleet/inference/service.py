@@ -26,7 +26,7 @@ from llm_fleet.references import add_outputs, region_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_form, check_is_spec
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.model_shape import ModelSource
 from llm_fleet.spec.service import ServiceSpec
 from llm_fleet.spec.spec import in_request
 

@@ -18,10 +18,9 @@ from llm_fleet.rules.inference.fit import GIB, weight_bytes
 from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import asked_of_model
 from llm_fleet.rules.inference.service import address_claims, check_service, check_service_name
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import ServiceSpec
 
 _SAFE = "llm-"

@@ -8,10 +8,10 @@ from llm_fleet.catalog.training_environments import job_stages, shared_settings
 from llm_fleet.fleet_file.check_jobs import find_partition, served
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.jobs import JobConfig
-from llm_fleet.jobs.batch_file import RUN, BatchFile, template
-from llm_fleet.jobs.check_batch_file import check_directive, unknown_setting
+from llm_fleet.jobs.batch_file import RUN, BatchFile, check_directive, template, unknown_setting
 from llm_fleet.jobs.settings import (
     Setting,
+    TrainingRun,
     check_stages,
     check_value,
     directives,
@@ -20,7 +20,6 @@ from llm_fleet.jobs.settings import (
     stage_settings,
     stages_of,
 )
-from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.training.smp_run import check_smp_run, run_values

@@ -1,18 +1,52 @@
-"""The settings of batch files, and the stages that they are for."""
+"""A training run and its settings: the file that its job reads."""
 
 import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.training_environments import backends, job_stages
-from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run_sources import source_of
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.training.check_run import check_run
+from llm_fleet.rules.training.run import known_trained_shape, source_of
+from llm_fleet.rules.training.run_plan import MemoryEstimate, RunPlan, estimate, planned
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.jobs import Backend
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.jobs import Backend, PlacedRun
+from llm_fleet.spec.model_shape import ModelSource
+
+
+class TrainingRun(PlacedRun):
+    """A training run: the model, what it learns from, on what, and how it is spread over the processes there.
+
+    What is left out is worked out from the partition. Raises `FleetError` with everything that would fail on the
+    cluster: degrees that do not divide, a batch that does not, a model that does not fit the memory of its
+    accelerators (an estimate), each with what to write instead.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **given: Any) -> None:
+            """Take the shape that the model's name tells; raise `FleetError` for everything that is wrong."""
+            if given.get("shape") is None and isinstance(given.get("model"), str):
+                given["shape"] = known_trained_shape(given["model"])
+            super().__init__(**given)
+            raise_problems(check_run(self), subject=f"TrainingRun {self.name!r}")
+
+    @property
+    def plan(self) -> RunPlan:
+        """The run with all its defaults."""
+        found = planned(self)
+        if found is None:
+            raise AssertionError("a run whose instance type is unknown raises when it is made")
+        return found
+
+    @property
+    def memory(self) -> MemoryEstimate | None:
+        """What a process keeps in memory, as estimated; `None` where size or memory are not known."""
+        return estimate(self.plan, self.shape)
+
 
 _LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<rest>.*)")
 _VALUE = re.compile(

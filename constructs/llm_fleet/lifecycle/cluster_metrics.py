@@ -10,8 +10,8 @@ from constructs import Construct
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.monitoring import metrics_log_group, metrics_namespace, metrics_seconds
 from llm_fleet.logs import log_group
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.terms import NodeReports
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.monitoring import ClusterMetrics, MetricsDestination
 
 

@@ -32,9 +32,8 @@ from llm_fleet.named_files.named_file import check_own_folder
 from llm_fleet.references import hold
 from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.problem import is_unresolved, raise_problems
 from llm_fleet.rules.terms import NodePlatform, ParallelClusterHook
-from llm_fleet.rules.tokens import is_unresolved
 
 _SOURCES = Path(__file__).parent / "publisher"
 

@@ -20,13 +20,12 @@ from llm_fleet.lifecycle.node_setup import check_downloads
 from llm_fleet.lifecycle.people import render_people
 from llm_fleet.lifecycle.training_runtime import render_training
 from llm_fleet.named_files.named_file import files_of, locked_files
-from llm_fleet.rules.manifest import check_manifest
+from llm_fleet.rules.node_setup import check_manifest
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import NodePlatform
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
-from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
-from llm_fleet.spec.node_setup import Downloads, NeuronHost, NodeScripts, S3Mount
+from llm_fleet.spec.cluster import ClusterSpec, Downloads, NeuronHost, NodeGroup, NodeMount, NodeScripts, S3Mount
 from llm_fleet.spec.people import ClusterUser
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.spec import in_request

@@ -16,8 +16,7 @@ from llm_fleet.rules.people import check_people
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.environment import check_training
 from llm_fleet.rules.training.environment_place import TrainingPlace
-from llm_fleet.spec.cluster import ClusterSpec
-from llm_fleet.spec.node_setup import Downloads, NodeScripts
+from llm_fleet.spec.cluster import ClusterSpec, Downloads, NodeScripts
 
 
 def check_nodes(

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from constructs import Construct, IConstruct
 
-from llm_fleet.catalog.slurm import slurm_limit_facts
+from llm_fleet.catalog.nodes import slurm_limit_facts
 from llm_fleet.named_files.named_file import certificate_text
 from llm_fleet.rules.node_users import check_ids_elsewhere
 from llm_fleet.rules.problem import Problem, raise_problems

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.bundle import ScriptFile
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 
 _FOLDER = "lifecycle_scripts"
 _PACKAGE = Path(__file__).parents[1]

@@ -29,8 +29,7 @@ from llm_fleet.monitoring.storage_alarm_plans import (
     lustre_plan,
     open_zfs_plan,
 )
-from llm_fleet.notifications.alarm_topic import AlarmTopic, ChatConfiguration
-from llm_fleet.notifications.cost_budget import BudgetWithAction
+from llm_fleet.notifications.alarm_topic import AlarmTopic, BudgetWithAction, ChatConfiguration
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms
 from llm_fleet.references import topic_of
 from llm_fleet.rules.fields import Form, check_form, check_forms, check_is_spec
@@ -41,8 +40,7 @@ from llm_fleet.rules.monitoring import (
     check_something_watched,
     check_watched_names,
 )
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.sagemaker.watch_events import text_at_synth
 from llm_fleet.spec.monitoring import Chat, ClusterAlarms, MonitoringSpec
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from llm_fleet.catalog.monitoring import alarm_thresholds, storage_facts
 from llm_fleet.monitoring.alarm_plans import steady
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath, ServiceMetric
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.monitoring import ClusterAlarmThresholds
 
 _ELASTIC = "INTELLIGENT_TIERING"

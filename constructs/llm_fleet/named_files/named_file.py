@@ -11,8 +11,8 @@ from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.people import CERTIFICATE, SSSD_PACKAGES
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.spec.cluster import Downloads, NodeScripts
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
-from llm_fleet.spec.node_setup import Downloads, NodeScripts
 from llm_fleet.spec.people import Directory
 
 
@@ -63,7 +63,7 @@ def shape_from_config(path: Path | str) -> ModelShape:
 def read_trained_shape(path: Path) -> tuple[TrainedShape | None, list[Problem]]:
     """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
     # What reads only scripts and locks has no use for the rules of training.
-    from llm_fleet.rules.training.run_sources import trained_shape_of_config
+    from llm_fleet.rules.training.run import trained_shape_of_config
 
     document, problems = _document(path)
     return (None, problems) if document is None else trained_shape_of_config(document)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from llm_fleet.catalog.prices import Price, PriceTable, hours_of_a_month
+from llm_fleet.catalog.ec2_instances import Price, PriceTable, hours_of_a_month
 from llm_fleet.fleet_file.check_network import endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of
 from llm_fleet.rules.network import endpoint_zones, interface_endpoints, nat_gateways
-from llm_fleet.spec.lustre import LustreSpec
+from llm_fleet.spec.storage import LustreSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

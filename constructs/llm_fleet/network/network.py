@@ -15,9 +15,8 @@ from llm_fleet.rules.addresses import AddressClaim, AddressPlan, check_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import check_existing_network
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.references import SecurityGroup, Subnet
 

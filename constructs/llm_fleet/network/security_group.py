@@ -12,8 +12,7 @@ from constructs import Construct, DependencyGroup, IConstruct, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 
 
 def rule_description(text: str) -> str:

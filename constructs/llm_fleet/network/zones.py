@@ -23,9 +23,8 @@ from llm_fleet.rules.network_layout import (
     public_slot,
     slice_cidr,
 )
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 
 
 class InternetExit(Construct):

@@ -15,7 +15,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,23 +1,31 @@
-"""What nodes of a cluster fetch: the scripts, and the manifest of what they are set up with."""
+"""What nodes of a ParallelCluster are told, which scripts they run, and what they may do."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from llm_fleet.accounting.accounting import head_node_statements
 from llm_fleet.catalog.data_file import load
-from llm_fleet.iam.statements import BucketAccess
-from llm_fleet.lifecycle.cluster_metrics import report_place
+from llm_fleet.iam.node_role import NodeFeatures, mirror_of, mounted_buckets, parallelcluster_permissions
+from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
+from llm_fleet.lifecycle.cluster_metrics import metrics_rights, report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
+from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, further_shared_folders
-from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
+from llm_fleet.parallelcluster.provider import keys_of_storage, own_scripts
+from llm_fleet.parallelcluster.render_configuration import Hooks, NodeHooks, NodePolicies, NodeScript
 from llm_fleet.references import bucket_of
 from llm_fleet.rules.parallelcluster.nodes import HEAD_NODE, node_groups, pool_group
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.terms import NodePlatform, NodeReports, ParallelClusterHook
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.node_setup import NodeScripts
+from llm_fleet.spec.cluster import NodeScripts
 
 
 def manifest_of(
@@ -124,3 +132,133 @@ def _name_part(scope: Construct, plan: ClusterPlan) -> str:
     if is_unresolved(name):
         name = cdk.Names.unique_resource_name(scope, separator="-")
     return name.lower()
+
+
+_SESSIONS = "AmazonSSMManagedInstanceCore"
+"""On the provider's list of AWS's policies that it may attach."""
+
+_KINDS = {
+    "head": "the head node of a ParallelCluster",
+    "queues": "compute nodes of a ParallelCluster",
+    "login": "login nodes of a ParallelCluster",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRights:
+    """The policies of a cluster's nodes: one for the head node, one for all queues, one for all login pools.
+
+    One that would say nothing is not there: IAM takes no empty policy.
+    """
+
+    head_node: NamedPolicy | None
+    queues: NamedPolicy | None
+    login_pools: NamedPolicy | None
+
+    @property
+    def all(self) -> tuple[NamedPolicy, ...]:
+        """Every one that there is."""
+        return tuple(policy for policy in (self.head_node, self.queues, self.login_pools) if policy is not None)
+
+    def attached(self, scope: Construct, plan: ClusterPlan) -> NodePolicies:
+        """Return which node has which policies, Session Manager's among them."""
+        sessions = f"arn:{cdk.Stack.of(scope).partition}:iam::aws:policy/{_SESSIONS}"
+
+        def of(policy: NamedPolicy | None) -> tuple[str, ...]:
+            return (sessions,) if policy is None else (sessions, policy.arn)
+
+        return NodePolicies(
+            head_node=of(self.head_node),
+            queues={queue.name: of(self.queues) for queue in plan.shape.queues},
+            login_pools={pool.name: of(self.login_pools) for pool in plan.shape.login_pools},
+        )
+
+
+def add_node_rights(
+    scope: Construct,
+    plan: ClusterPlan,
+    scripts: PlacedScripts | None,
+    configuration: Mapping[str, Any],
+    *,
+    cluster_name: str,
+    read_buckets: Sequence[s3.IBucket],
+    write_buckets: Sequence[s3.IBucket],
+) -> NodeRights:
+    """Make the policies of the nodes of `plan`; `configuration` is rendered already, without scripts and policies."""
+    place = Place.of(scope)
+    data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
+
+    def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
+        features = _features(scope, plan, scripts, data, groups)
+        if kind == "queues":
+            features = replace(features, **_of_jobs(plan, place))
+        own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
+        permissions = [*parallelcluster_permissions(features, place), *own, *further]
+        statements = _of_accounting(plan) if kind == "head" else []
+        if not permissions and not statements:
+            return None
+        return NamedPolicy(
+            scope,
+            id,
+            name=policy_name(scope, cluster_name, kind),
+            description=f"What {_KINDS[kind]} may do besides what ParallelCluster allows by itself",
+            permissions=permissions,
+            statements=statements,
+        )
+
+    volumes = keys_of_storage(configuration, place, why="the head node attaches encrypted volumes")
+    pools = {pool_group(pool) for pool in plan.shape.login_pools}
+    heads = {key: configuration[key] for key in ("HeadNode", "Scheduling") if key in configuration}
+    heads["Scheduling"] = {"SlurmSettings": heads["Scheduling"].get("SlurmSettings", {})}
+    return NodeRights(
+        head_node=make("HeadNodePolicy", "head", {HEAD_NODE}, heads, *volumes),
+        queues=make(
+            "QueuePolicy",
+            "queues",
+            {queue.name for queue in plan.shape.queues},
+            {"SlurmQueues": configuration["Scheduling"]["SlurmQueues"]},
+        ),
+        login_pools=make("LoginPolicy", "login", pools, configuration.get("LoginNodes")) if pools else None,
+    )
+
+
+def policy_name(scope: Construct, cluster_name: str, kind: str) -> str:
+    """Return the name of a policy that the provider may attach: it begins with `parallelcluster`.
+
+    IAM is global and a cluster's name is taken once a region, so the region is part of it.
+    """
+    return f"parallelcluster-{cdk.Stack.of(scope).region}-{cluster_name}-{kind}"
+
+
+def _features(
+    scope: Construct,
+    plan: ClusterPlan,
+    scripts: PlacedScripts | None,
+    data: tuple[tuple[BucketAccess, ...], tuple[BucketAccess, ...]],
+    groups: set[str],
+) -> NodeFeatures:
+    read, write = data
+    spec = plan.shape
+    return NodeFeatures(
+        bundle=scripts.access if scripts else None,
+        read_buckets=(*read, *mounted_buckets(scope, spec, read_only=True, groups=groups)),
+        write_buckets=(*write, *mounted_buckets(scope, spec, read_only=False, groups=groups)),
+        mirror=mirror_of(scope, spec),
+        reports=scripts.reports if scripts else None,
+        report_events=spec.scripts is not None and spec.reports is NodeReports.ALL,
+        **metrics_rights(spec.metrics, cluster_name=spec.cluster_name),
+    )
+
+
+def _of_jobs(plan: ClusterPlan, place: Place) -> dict[str, Any]:
+    """Return the features of nodes that jobs run on, and no others."""
+    training = plan.shape.training
+    secret = training.hub_token_secret if training is not None else None
+    return {
+        "hub_token_secret": None if secret is None else SecretAccess.of(cast("secretsmanager.ISecret | str", secret)),
+        "image_repositories": image_repositories(training, region=plan.shape.region, partition=place.partition),
+    }
+
+
+def _of_accounting(plan: ClusterPlan) -> list[iam.PolicyStatement]:
+    return head_node_statements(plan.shape.accounting) if plan.shape.accounting else []

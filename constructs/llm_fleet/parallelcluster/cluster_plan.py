@@ -1,4 +1,4 @@
-"""A cluster checked and with every default filled in, before any resource of it exists."""
+"""What a ParallelCluster will be: its storage, its nodes, its name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,33 +8,155 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from llm_fleet.catalog.slurm import slurm_limit_facts
+from llm_fleet.catalog.nodes import slurm_limit_facts
 from llm_fleet.lifecycle.node_setup import check_nodes
 from llm_fleet.lifecycle.people import counted_resources, sssd_options
 from llm_fleet.named_files.named_file import files_of
 from llm_fleet.network.network import Network
-from llm_fleet.parallelcluster.cluster_storage import (
-    FleetMounts,
-    by_parameter,
-    resolve_head_node,
-    resolve_pool,
-    resolve_queues,
-)
 from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.node_setup import check_mount
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values
 from llm_fleet.rules.parallelcluster.node_network import address_claims, check_place
 from llm_fleet.rules.parallelcluster.nodes import node_groups, shared_folder
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.people import check_parallelcluster_enforces, directory_twice
-from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+from llm_fleet.rules.problem import FleetError, PathPart, Problem, raise_problems
 from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace
-from llm_fleet.spec.node_setup import NodeScripts
-from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.cluster import NodeMount, NodeScripts
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.people import Directory, SlurmAccount
 from llm_fleet.spec.references import POLICY
-from llm_fleet.storage.file_systems import MountableLustre
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
+
+_LUSTRE = "fsx"
+_OPEN_ZFS = "home"
+"""Their names in `SharedStorage`; a changed one is another mount."""
+_PARAMETERS: dict[tuple[PathPart, ...], tuple[PathPart, ...]] = {
+    ("shared_storage", _LUSTRE, "mount_dir"): ("lustre_mount_path",),
+    ("shared_storage", _OPEN_ZFS, "mount_dir"): ("open_zfs_mount_path",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetMounts:
+    """The fleet's file systems that a cluster mounts, and where."""
+
+    lustre: MountableLustre | None
+    lustre_mount_path: str
+    open_zfs: MountableOpenZfs | None
+    open_zfs_mount_path: str
+
+    @property
+    def file_systems(self) -> tuple[MountableLustre | MountableOpenZfs, ...]:
+        """Those that there are."""
+        return tuple(known for known in (self.lustre, self.open_zfs) if known is not None)
+
+    def shared_storage(self) -> tuple[list[SharedStorage], list[Problem]]:
+        """Return what ParallelCluster mounts, and what keeps it from mounting the rest."""
+        mounted: list[SharedStorage] = []
+        problems = [*self._without_volume(), *self._paths()]
+        for name in (_LUSTRE, _OPEN_ZFS):
+            try:
+                mounted += self._storage(name)
+            except FleetError as error:
+                problems += [problem.under("shared_storage", name) for problem in error.problems]
+        return mounted, problems
+
+    def node_mounts(self) -> list[NodeMount]:
+        """Return what nodes are told of them."""
+        mounts: list[NodeMount] = []
+        if self.lustre is not None:
+            mounts.append(
+                NodeMount(
+                    kind="lustre",
+                    dns_name=self.lustre.dns_name,
+                    mount_path=self.lustre_mount_path,
+                    mount_name=self.lustre.mount_name,
+                    efa=self.lustre.efa_enabled,
+                )
+            )
+        if self.open_zfs is not None:
+            mounts.append(
+                NodeMount(kind="open_zfs", dns_name=self.open_zfs.dns_name, mount_path=self.open_zfs_mount_path)
+            )
+        return mounts
+
+    def _storage(self, name: str) -> Iterator[SharedStorage]:
+        if name == _LUSTRE and self.lustre is not None:
+            yield SharedStorage.lustre(
+                name, mount_dir=self.lustre_mount_path, file_system_id=self.lustre.file_system_id
+            )
+        if name == _OPEN_ZFS and self.open_zfs is not None and self.open_zfs.volume_id is not None:
+            yield SharedStorage.open_zfs(name, mount_dir=self.open_zfs_mount_path, volume_id=self.open_zfs.volume_id)
+
+    def _without_volume(self) -> Iterator[Problem]:
+        if self.open_zfs is not None and self.open_zfs.volume_id is None:
+            yield Problem(
+                code=Code.PC_OPEN_ZFS_VOLUME,
+                message="ParallelCluster mounts OpenZFS by a volume, and nobody told which",
+                path=("open_zfs", "volume_id"),
+                remedy="give from_attributes the volume_id, as `aws fsx describe-volumes` shows it ('fsvol-…')",
+            )
+
+    def _paths(self) -> Iterator[Problem]:
+        """Nodes want whole paths; ParallelCluster alone would put a slash before half a one."""
+        names = {"lustre": _LUSTRE, "open_zfs": _OPEN_ZFS}
+        for mount in self.node_mounts():
+            yield from (
+                replace(problem, path=("shared_storage", names[mount.kind], "mount_dir"))
+                for problem in check_mount(mount)
+            )
+
+
+def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
+    """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
+    told = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
+    return list({(problem.code, problem.path, problem.message): problem for problem in told}.values())
+
+
+def resolve_head_node(head_node: HeadNode, network: Network, subnet: ec2.ISubnet | None) -> HeadNode:
+    """Return `head_node` in `subnet`, unless it has one, and in the network's security group."""
+    return head_node.model_copy(
+        update={
+            "subnet": head_node.subnet or subnet,
+            "security_groups": (network.security_group, *head_node.security_groups),
+        }
+    )
+
+
+def resolve_pool(pool: LoginPool, network: Network, subnet: Any) -> LoginPool:
+    """Return `pool` in `subnet`, unless it has one, and in the network's security group."""
+    security_groups = (network.security_group, *pool.security_groups)
+    return pool.model_copy(update={"subnet": pool.subnet or subnet, "security_groups": security_groups})
+
+
+def resolve_queues(
+    queues: Sequence[Queue], network: Network, *, zone: str | None
+) -> tuple[tuple[Queue, ...], list[Problem]]:
+    """Return `queues` with AZs, subnets and security groups filled in, and the AZs that the network lacks.
+
+    `zone` is the cluster's AZ.
+    """
+    resolved: list[Queue] = []
+    problems: list[Problem] = []
+    for queue in queues:
+        if not queue.subnets:
+            queue = queue.model_copy(update={"availability_zone_id": queue.availability_zone_id or zone})
+            try:
+                subnet = network.compute_subnet(queue.availability_zone_id)
+                queue = queue.model_copy(update={"subnets": (subnet,)})
+            except FleetError as error:
+                path = ("queues", queue.name, "availability_zone_id")
+                problems += [replace(problem, path=path) for problem in error.problems]
+        security_groups = (network.security_group, *queue.security_groups)
+        resolved.append(queue.model_copy(update={"security_groups": security_groups}))
+    return tuple(resolved), problems
+
 
 _SECTION = "DirectoryService"
 _ENFORCE, _COUNTED = "AccountingStorageEnforce", "AccountingStorageTRES"

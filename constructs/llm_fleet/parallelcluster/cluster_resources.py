@@ -12,17 +12,21 @@ from constructs import Construct, IDependable, IValidation
 
 from llm_fleet.accounting.accounting import open_accounting_ports, provider_statements, with_schema
 from llm_fleet.iam.statements import NamedPolicy, Place
-from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
+from llm_fleet.parallelcluster.cluster_bundle import (
+    PlacedScripts,
+    add_bundle,
+    add_node_rights,
+    policy_name,
+    scripts_bucket,
+)
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.node_rights import add_node_rights, policy_name
 from llm_fleet.parallelcluster.provider import ClusterProvider, provider_permissions
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import identity_hash
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike, check_update
 from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_text, plan_update
-from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.references import BUCKET, SECURITY_GROUP
 from llm_fleet.storage.file_systems import beside_primary
@@ -107,8 +111,7 @@ def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     if plan.shape.accounting is not None:
         yield from plan.shape.accounting.servers
     for file_system in plan.mounts.file_systems:
-        if isinstance(file_system, Construct):
-            yield from beside_primary(file_system)
+        yield from beside_primary(file_system)
 
 
 _TYPE = "Custom::PclusterCluster"

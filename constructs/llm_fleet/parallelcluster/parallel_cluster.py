@@ -15,7 +15,7 @@ from llm_fleet.lifecycle.node_setup import count_efa_clients
 from llm_fleet.lifecycle.people import claim_ids
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
-from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, FleetMounts
 from llm_fleet.parallelcluster.cluster_resources import (
     ClusterIdentity,
     ClusterResources,
@@ -23,8 +23,7 @@ from llm_fleet.parallelcluster.cluster_resources import (
     claim_name,
     security_groups_of,
 )
-from llm_fleet.parallelcluster.cluster_storage import FleetMounts
-from llm_fleet.parallelcluster.node_scripts import efa_clients
+from llm_fleet.parallelcluster.render_configuration import efa_clients
 from llm_fleet.rules.parallelcluster.cluster_settings import doubt_about_python
 from llm_fleet.rules.parallelcluster.update_check import DeployedLike
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec

@@ -15,7 +15,7 @@ from aws_cdk import CfnStack
 from constructs import Construct
 
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 
 
 class ClusterProvider(Construct):

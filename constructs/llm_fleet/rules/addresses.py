@@ -8,8 +8,7 @@ from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_layout import compute_slot
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

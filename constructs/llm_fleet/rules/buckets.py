@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from llm_fleet.catalog.fsx import lustre_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import words
-from llm_fleet.rules.problem import AnyCode, Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.buckets import BucketSpec
-from llm_fleet.spec.lustre import DataRepository, LustreBackups, LustreSpec
+from llm_fleet.rules.problem import AnyCode, Problem, is_unresolved, rule
+from llm_fleet.spec.storage import BucketSpec, DataRepository, LustreBackups, LustreSpec
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")

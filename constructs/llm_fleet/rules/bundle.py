@@ -8,10 +8,9 @@ from pathlib import PurePosixPath
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.terms import NodePlatform
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.node_setup import LifecycleScripts
+from llm_fleet.spec.cluster import LifecycleScripts
 from llm_fleet.spec.references import BUCKET
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")

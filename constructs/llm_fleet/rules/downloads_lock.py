@@ -11,7 +11,7 @@ from llm_fleet.rules.buckets import check_bucket_name, check_key_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.node_setup import Downloads
+from llm_fleet.spec.cluster import Downloads
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"https?://[^\s/]+/\S+")

@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import AnyCode, PathPart, Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem, is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.spec import Spec, Within
 

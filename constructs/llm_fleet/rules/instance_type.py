@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from llm_fleet.catalog.hyperpod import facts_of, hyperpod_facts, instances
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.values import nearest
 
 PREFIX = "ml."

@@ -15,9 +15,8 @@ from llm_fleet.rules.file_systems import (
     nearest_of,
     words,
 )
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.lustre import LustreBackups, LustreSpec
+from llm_fleet.rules.problem import Problem, is_unresolved
+from llm_fleet.spec.storage import LustreBackups, LustreSpec
 
 
 def check_lustre(spec: LustreSpec) -> list[Problem]:

@@ -7,8 +7,8 @@ from math import ceil
 from llm_fleet.catalog.fsx import LustreVariant, lustre_efa, lustre_efa_interfaces, lustre_limits
 from llm_fleet.catalog.hyperpod import facts_of
 from llm_fleet.rules.addresses import AddressClaim
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.lustre import LustreDeploymentType, LustreSpec
+from llm_fleet.rules.problem import is_unresolved
+from llm_fleet.spec.storage import LustreDeploymentType, LustreSpec
 
 
 def lustre_addresses(spec: LustreSpec, *, region: str | None = None) -> int | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.monitoring import (
     alarm_minutes,
     alarm_thresholds,
@@ -12,8 +12,7 @@ from llm_fleet.catalog.monitoring import (
     workspace_arn_pattern,
 )
 from llm_fleet.rules.feature_codes import AlarmCode, MetricsCode
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.rules.problem import Problem, is_list_token, is_unresolved, rule
 from llm_fleet.rules.values import check_emails, check_positive, check_retention_days, nearest
 from llm_fleet.spec.monitoring import (
     ClusterAlarms,

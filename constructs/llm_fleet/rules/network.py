@@ -21,9 +21,8 @@ from llm_fleet.rules.network_layout import (
     most_load_balancer_zones,
     primary_slots,
 )
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_retention_days, did_you_mean
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 

@@ -7,8 +7,7 @@ from itertools import islice
 
 from llm_fleet.catalog.network import address_facts, az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.values import did_you_mean
 
 _ZONE_NAME = re.compile(r"[a-z]+(-[a-z]+)+-\d[a-z]")

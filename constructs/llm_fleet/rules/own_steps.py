@@ -13,8 +13,7 @@ from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.cluster import NodeGroup
-from llm_fleet.spec.node_setup import NodeScripts, OwnStep
+from llm_fleet.spec.cluster import NodeGroup, NodeScripts, OwnStep
 
 
 def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:

@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from llm_fleet.catalog.nodes import node_user_facts
-from llm_fleet.catalog.slurm import slurm_limit_facts
+from llm_fleet.catalog.nodes import node_user_facts, slurm_limit_facts
 from llm_fleet.rules.feature_codes import PeopleCode
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
 

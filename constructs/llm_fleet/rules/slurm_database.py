@@ -7,13 +7,12 @@ the package aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py
 import re
 from collections.abc import Iterator
 
-from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.slurm import EngineFacts, slurm_database_facts
+from llm_fleet.catalog.data_file import Limit
+from llm_fleet.catalog.nodes import EngineFacts, slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.file_systems import check_choice
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.slurm_database import Accounting, SlurmDatabaseSpec, major_of
 

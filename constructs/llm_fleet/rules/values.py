@@ -7,13 +7,11 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeGuard, TypeVar
 
-from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.data_file import CronField, Limit, load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
-from llm_fleet.catalog.limit import CronField, Limit
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import AnyCode, PathPart, Problem
-from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem, is_list_token, is_unresolved
 
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9-]")
 

@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.catalog.endpoint import endpoint_settings
-from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.logs import SERVERS_LOG, log_group
 from llm_fleet.network.network import Network

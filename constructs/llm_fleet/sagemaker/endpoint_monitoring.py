@@ -27,8 +27,8 @@ from llm_fleet.notifications.metric_alarms import (
     text_widget,
     threshold_words,
 )
-from llm_fleet.rules.sagemaker.endpoint_rollout import has_guardrails
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
+from llm_fleet.rules.sagemaker.endpoint_operations import has_guardrails
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_rollout
 from llm_fleet.spec.endpoint_operations import EndpointAlarms
 

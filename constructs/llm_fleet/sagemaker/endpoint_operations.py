@@ -15,7 +15,7 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.endpoint import budget_facts, endpoint_scaling_facts, endpoint_settings, time_to_live_facts
 from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
-from llm_fleet.notifications.cost_budget import CostBudget
+from llm_fleet.notifications.alarm_topic import CostBudget
 from llm_fleet.notifications.metric_alarms import MetricAlarms
 from llm_fleet.sagemaker.endpoint_monitoring import time_to_live_plan
 from llm_fleet.spec.endpoint import EndpointSpec

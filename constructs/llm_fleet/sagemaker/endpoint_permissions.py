@@ -17,9 +17,9 @@ from llm_fleet.iam.resource_permissions import (
 )
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan
-from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.endpoint import EndpointModelSource
 from llm_fleet.spec.endpoint_operations import DataCapture
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import DataBucket
 
 _METRICS = "/aws/sagemaker/*"

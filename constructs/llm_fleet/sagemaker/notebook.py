@@ -33,8 +33,8 @@ from llm_fleet.rules.sagemaker.notebook import (
 )
 from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
-from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
 
 _FOLDER = "notebook_instance"

@@ -14,11 +14,10 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.sagemaker.endpoint import download_seconds, startup_seconds, variables, volume_gib
 from llm_fleet.rules.sagemaker.endpoint_image import ami_for, image_facts, image_kind
-from llm_fleet.rules.sagemaker.endpoint_rollout import bake_seconds_of, step_percent_of, termination_wait_seconds_of
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.sagemaker.endpoint_operations import bake_seconds_of, step_percent_of, termination_wait_seconds_of
 from llm_fleet.spec.endpoint import EndpointImageKind, EndpointModelSource, EndpointSpec
 from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind
 

@@ -22,7 +22,7 @@ from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, s
 from llm_fleet.sagemaker.render_studio import StudioScripts, render_domain, render_profile
 from llm_fleet.sagemaker.studio_permissions import StudioGrants, StudioRole, StudioSecurityGroup
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
-from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.spec.studio import StudioSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
 from llm_fleet.storage.file_systems import MountableLustre

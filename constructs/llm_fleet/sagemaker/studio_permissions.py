@@ -18,7 +18,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.catalog.notebook import studio_facts
-from llm_fleet.iam.service_role import permission_policy
+from llm_fleet.iam.node_role import permission_policy
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.network.security_group import HttpsOutSecurityGroup, PortRange, let_in, let_out
 from llm_fleet.rules.codes import Code

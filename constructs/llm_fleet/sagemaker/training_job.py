@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.statements import Place
 from llm_fleet.network.network import Network
 from llm_fleet.notifications.metric_alarms import (
@@ -49,7 +49,7 @@ from llm_fleet.sagemaker.training_job_request import (
     job_features,
     render_request,
 )
-from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch
 from llm_fleet.storage.buckets import DataBucket, FleetKey

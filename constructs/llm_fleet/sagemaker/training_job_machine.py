@@ -14,7 +14,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from llm_fleet.catalog.training_job import job_machine_fact
-from llm_fleet.iam.service_role import ServiceRole
+from llm_fleet.iam.node_role import ServiceRole
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.logs import log_group
 from llm_fleet.sagemaker.training_job_permissions import NAMESPACE, MachineFeatures, machine_permissions

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from llm_fleet.iam.node_role import permission_policy
 from llm_fleet.iam.resource_permissions import grant_volumes
-from llm_fleet.iam.service_role import permission_policy
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.catalog.endpoint import deep_learning_accounts
+from llm_fleet.iam.node_role import permission_policy
 from llm_fleet.iam.resource_permissions import (
     change_bucket,
     grant_volumes,
@@ -18,11 +19,9 @@ from llm_fleet.iam.resource_permissions import (
     place_interfaces,
     pull_images,
 )
-from llm_fleet.iam.service_role import permission_policy
 from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of
 from llm_fleet.lifecycle.script_folder import default_folder
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved, raise_problems
 from llm_fleet.rules.values import policy_size
 
 _ENDPOINT_PARTS = ("endpoint", "endpoint-config", "model")

@@ -1,18 +1,216 @@
-"""What the descriptions of clusters of every kind have in common: among it what their nodes are set up with."""
+"""What nodes of a cluster are told and set up with, on every platform alike."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from llm_fleet.catalog.data_file import Limit, load
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.terms import LifecycleHook, NodeReports, NodeType, ParallelClusterHook
+from llm_fleet.spec.instance_group import SlurmRole
+from llm_fleet.spec.model import OWN_KEY, WithPaths
 from llm_fleet.spec.monitoring import ClusterMetrics
-from llm_fleet.spec.node_setup import Downloads, NeuronHost, S3Mount
 from llm_fleet.spec.people import ClusterUser, Directory, SlurmAccount
-from llm_fleet.spec.spec import PYTHON_ONLY, Spec
+from llm_fleet.spec.references import BUCKET, Bucket, NamedBucket
+from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec, Within
 from llm_fleet.spec.training_runtime import TrainingRuntime
-from llm_fleet.spec.values import Named, Several
+from llm_fleet.spec.values import PATH, InFile, Named, Seconds, Several
+
+_S3 = "s3://"
+_LEGACY_FILE = "provisioning_parameters.json"
+"""Where HyperPod looks for it: beside the entry point."""
+
+
+class S3Mount(Spec):
+    """A bucket that Mountpoint for Amazon S3 shows as a folder: for reading in parallel and writing whole files.
+
+    It is no file system to work in: no renames, no appends. The cluster's own role is granted what the mount needs;
+    with a role of your own, grant it yourself.
+    """
+
+    bucket: Annotated[Bucket, Field(examples=["s3://my-corpus"]), InRequest("bucket", lambda given: _name_of(given))]
+    """A name under `storage.buckets`, or `s3://<bucket>` for one that exists. In Python it may be a bucket of the
+    CDK."""
+    prefix: Annotated[str | None, InRequest("prefix", lambda prefix: f"{prefix.rstrip('/')}/")] = None
+    """Only keys below it, e.g. `tokenized`. Default: the whole bucket."""
+    mount_path: Annotated[str, Field(alias="mount", examples=["/s3/corpus"]), InRequest("mount_path")]
+    """Where nodes mount it: an absolute path that no other mount is at, above or below."""
+    read_only: Annotated[bool, InRequest("read_only")] = True
+    """Whether nodes can only read. Default: yes; `false` lets jobs write new files, and replace and delete old ones."""
+    groups: Annotated[Several[str] | None, InRequest("groups")] = None
+    """Names of the groups that mount it. Default: all."""
+
+
+class NeuronHost(Spec):
+    """The release of the AWS Neuron SDK that hosts carry: driver, runtime, collectives and tools.
+
+    The Python stack is that of your containers or environments.
+    """
+
+    release: Annotated[str, Field(examples=["2.28.1"])]
+    """The release, in quotes, e.g. `"2.28.1"`."""
+    install: Annotated[
+        bool,
+        InFile(Literal["verify", "install"], lambda word: word == "install"),
+        Field(alias="host", json_schema_extra={"default": "verify"}),
+    ] = False
+    """`verify` compares what the image carries, `install` adds what it lacks from `downloads`. Default: `verify`.
+
+    An image owns its driver: where that is newer than the release goes with, the runtime of a later one is taken."""
+
+
+class Downloads(WithPaths, Spec):
+    """What nodes may fetch when they start, and from where. `llm-fleet mirror` writes the lock file, and the mirror."""
+
+    lock: Annotated[str | PathLike[str], PATH, Field(examples=["downloads.lock.json"])]
+    """The lock file, from where this file lies: every file that may be fetched, with its SHA-256. Nodes compare it."""
+    mirror: Bucket | None = None
+    """Where the mirror is, `s3://<bucket>/<prefix>`. In Python it may be a bucket of the CDK. Default: each file comes
+    from its vendor, over the internet."""
+    prefix: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} prefix")] = None
+    """The part of a bucket of the CDK that is the mirror; an `s3://` address has its own. Default: the whole bucket."""
+
+    @property
+    def lock_path(self) -> Path:
+        """Where the lock file is, as seen from the process."""
+        return self.path_of(self.lock)
+
+    @property
+    def source(self) -> Literal["mirror", "vendor"]:
+        """Where files come from."""
+        return "vendor" if self.mirror is None else "mirror"
+
+    @property
+    def mirror_name(self) -> str | None:
+        """Name of the mirror's bucket; `None` without a mirror."""
+        if not isinstance(self.mirror, str):
+            return None if self.mirror is None else self.mirror.bucket_name
+        return self.mirror.removeprefix(_S3).partition("/")[0]
+
+    @property
+    def mirror_prefix(self) -> str | None:
+        """The part of that bucket which is the mirror; `None` for the whole."""
+        written = self.prefix if not isinstance(self.mirror, str) else self.mirror.removeprefix(_S3).partition("/")[2]
+        return (written or "").rstrip("/") or None
+
+
+class OwnStep(Spec):
+    """A script that nodes run as a step: in order, timed, tried again, verified and reported. Its key is its name.
+
+    It is called twice, with `apply` and then with `verify` as its argument. `apply` makes it so and may be run any
+    number of times; `verify` changes nothing and ends with 0 only when it is so. It runs as root, by bash when it ends
+    in `.sh`, by the node's Python when it ends in `.py`, else by what its `#!` line names.
+    """
+
+    name: Annotated[str, Field(alias=OWN_KEY), InRequest("name")]
+    """Lower-case letters, digits and underscores; no step of llm-fleet is called so."""
+    script: Annotated[
+        str,
+        Field(examples=["tools.sh"]),
+        InRequest("script", lambda script: f"{load('lifecycle')['own_steps_folder']}/{script}"),
+    ]
+    """Path of the script below `folder`."""
+    roles: Annotated[
+        Several[Annotated[NodeType, InFile(SlurmRole, lambda role: role.node_type)]],
+        Field(json_schema_extra={"default": [role.value for role in SlurmRole]}),
+        InRequest("roles"),
+    ] = tuple(NodeType)
+    """Roles of the nodes that take it. Default: all."""
+    needs: Annotated[Several[str], InRequest("needs")] = ()
+    """Steps that must be done before it, llm-fleet's or your own. One that a node does not take counts as done.
+    Default: none."""
+    timeout_seconds: Annotated[
+        Seconds,
+        Field(alias="timeout"),
+        Within(
+            limit=Limit(minimum=1, maximum=load("lifecycle")["own_step_max_seconds"]),
+            code=Code.STEP_LIMIT,
+            what="the seconds that an attempt may take",
+        ),
+        InRequest("timeout_seconds"),
+    ] = 300
+    """How long an attempt, `apply` and `verify` together, may take. Default: `300 s`."""
+    retries: Annotated[
+        int,
+        Within(
+            limit=Limit(minimum=0, maximum=load("lifecycle")["own_step_max_retries"]),
+            code=Code.STEP_LIMIT,
+            what="the number of times that it is attempted anew",
+        ),
+        InRequest("retries"),
+    ] = 0
+    """How often it is attempted anew after it failed. Default: never."""
+
+
+class OwnSteps(WithPaths, Spec):
+    """Steps of your own, among those that llm-fleet ships."""
+
+    folder: Annotated[str | PathLike[str], PATH, Field(examples=["node-steps"])]
+    """The folder with their scripts, from where this file lies; it is uploaded beside the shipped ones."""
+    steps: Annotated[Named[OwnStep], Field(examples=[{}, "{tools: {script: tools.sh}}"])]
+    """The steps, by name."""
+
+    @property
+    def folder_path(self) -> Path:
+        """Where `folder` is, as seen from the process."""
+        return self.path_of(self.folder)
+
+
+class NodeScripts(WithPaths, Spec):
+    """Which scripts nodes run when they start. Default: those that llm-fleet ships, in a bucket of their own."""
+
+    skip_steps: Annotated[Several[str], Field(alias="skip")] = ()
+    """Shipped steps that no node takes, by name. Default: none are skipped."""
+    own: OwnSteps | None = None
+    """Steps of your own among the shipped ones. Default: none."""
+    bucket: Annotated[NamedBucket | None, Field(alias=f"{PYTHON_ONLY} bucket")] = None
+    """Where the scripts are uploaded. Default: a bucket is made, and retained with its old bundles."""
+    scripts: Annotated[str | PathLike[str] | None, PATH, Field(alias=f"{PYTHON_ONLY} scripts")] = None
+    """A folder to upload in place of the shipped one, with the same entry point. Default: the shipped scripts."""
+
+    @property
+    def own_steps(self) -> tuple[OwnStep, ...]:
+        """The steps of the user's own, in their order."""
+        return () if self.own is None else tuple(self.own.steps)
+
+    @property
+    def scripts_path(self) -> Path | None:
+        """Where `scripts` is, as seen from the process; `None` for the shipped ones."""
+        return None if self.scripts is None else self.path_of(self.scripts)
+
+
+class LifecycleScripts(NodeScripts):
+    """Which scripts the nodes of a HyperPod cluster run, and where these lie."""
+
+    bucket: Annotated[NamedBucket | None, Field(alias="bucket")] = None
+    """An existing bucket for the scripts; its name begins with `sagemaker-`. Default: one is made, and retained with
+    its old bundles."""
+    scripts: Annotated[str | PathLike[str] | None, PATH, Field(alias="folder")] = None
+    """A folder to upload in place of the shipped one, from where this file lies. Default: the shipped scripts."""
+    prefix: str | None = None
+    """Where in `bucket` your own scripts lie already; nothing is uploaded then. Default: a bundle is uploaded."""
+    entry_point: str | None = None
+    """File name of the script that runs. Default: `on_init_complete.sh` or `on_create.sh`, by `lifecycle`."""
+    provisioning_parameters: bool | None = None
+    """Whether they bring `provisioning_parameters.json`, Slurm's legacy way. Default: whether `folder` has the file.
+
+    HyperPod refuses it together with the API's values, so a cluster with it leaves them out, as well as its mounts; it
+    needs `OnCreate` in every group, and no Continuous provisioning."""
+
+    @property
+    def legacy(self) -> bool:
+        """Whether the legacy file configures Slurm."""
+        if self.provisioning_parameters is not None:
+            return self.provisioning_parameters
+        return self.scripts_path is not None and (self.scripts_path / _LEGACY_FILE).is_file()
+
+
+def _name_of(bucket: Bucket) -> str:
+    return BUCKET.name_of(bucket).removeprefix(_S3).strip("/")
 
 
 class ClusterSpec(Spec):

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import Field
 
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.endpoint import endpoint_instance_names, endpoint_settings, image_kinds, inference_amis
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,
     EndpointAlarms,
@@ -17,7 +17,7 @@ from llm_fleet.spec.endpoint_operations import (
     EndpointRollout,
     EndpointScaling,
 )
-from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, Spec, Within
 from llm_fleet.spec.values import LIFETIME, Days, Gibibytes, KeyArn, ParameterCount, Seconds
 

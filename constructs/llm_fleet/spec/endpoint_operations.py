@@ -12,7 +12,7 @@ from llm_fleet.catalog.endpoint import (
     rollout_facts,
 )
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import Dollars, Hours, KeyArn, Milliseconds, Seconds, Several, TopicArn
 

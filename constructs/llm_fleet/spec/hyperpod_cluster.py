@@ -8,9 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from llm_fleet.rules.terms import LifecycleHook, NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
-from llm_fleet.spec.cluster import ClusterSpec, NodeGroup, NodeMount
+from llm_fleet.spec.cluster import ClusterSpec, LifecycleScripts, NodeGroup, NodeMount
 from llm_fleet.spec.instance_group import InstanceGroup, Lifecycle
-from llm_fleet.spec.node_setup import LifecycleScripts
 from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet.spec.values import InFile, Several
 

@@ -20,8 +20,8 @@ from llm_fleet.rules.terms import (
     OnDrainTimeout,
     PatchingStrategy,
 )
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.references import ROLE, SECURITY_GROUP, SUBNET, Key, Role, SecurityGroup, Subnet
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec, Within
 from llm_fleet.spec.values import Gibibytes, InFile, InstanceTypeName, Seconds, Several, wrong_value
 

@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.model_server import default_batch_size, default_sequence_length
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.model_shape import TrainedShape
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import SHORTHAND, Spec
 from llm_fleet.spec.values import NeuronInstanceName

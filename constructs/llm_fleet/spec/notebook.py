@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import Gibibytes, KeyArn, Quantity, SecretArn, Several
 

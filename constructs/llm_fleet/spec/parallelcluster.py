@@ -1,21 +1,245 @@
-"""A ParallelCluster: what it is by itself, and what it stands on, which its rules read together."""
+"""An AWS ParallelCluster and the storage that its nodes share."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field, WithJsonSchema
 
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os
-from llm_fleet.rules.terms import ImmutableChanges, QueueUpdateStrategy, ScalingStrategy
-from llm_fleet.spec.cluster import ClusterSpec
-from llm_fleet.spec.node_setup import NodeScripts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
+from llm_fleet.rules.terms import ImmutableChanges, QueueUpdateStrategy, ScalingStrategy, StorageKind
+from llm_fleet.spec.cluster import ClusterSpec, NodeScripts
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.references import Policy
 from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import IDLE_TIME, AnyText, Days, InFile, Named, Several
+
+
+class _Volume(Protocol):
+    @property
+    def volume_id(self) -> str | None: ...
+
+
+class SharedStorage(Spec):
+    """A file system that all nodes mount (`SharedStorage[]`), beside the fleet's `fsx` and `home`.
+
+    `lustre`, `open_zfs`, `ontap`, `efs`, `ebs` and `file_cache` mount one that exists, which outlives the cluster and
+    can be mounted and unmounted while jobs run. `managed_…` ones are ParallelCluster's: their settings can hardly be
+    changed, and their updates stop nodes.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        "MountDir": "write `mount`",
+        "StorageType": "write `type`",
+        "Name": "write the name as the key, in front of its colon",
+        **dict.fromkeys(("FileSystemId", "VolumeId", "FileCacheId"), "write `id`"),
+        **{f"{kind.value}Settings": "write `settings`" for kind in StorageKind},
+    }
+
+    name: Annotated[str, Field(alias=OWN_KEY)]
+    """1 to 30 characters. It cannot be changed later."""
+    kind: Annotated[StorageKind, Field(alias="type", examples=["Ebs"])]
+    """What it is. `Ebs` is a volume that the head node exports; the others are services of their own."""
+    mount_dir: Annotated[str, Field(alias="mount", examples=["/apps"])]
+    """Where nodes mount it. Neither above nor below another mount; /home can never be changed later."""
+    existing_id: Annotated[str | None, Field(alias="id")] = None
+    """Id of one that exists: of a file system, a volume or a cache. Default: ParallelCluster makes one."""
+    settings: Mapping[str, Any] = {}
+    """What it is made like, in ParallelCluster's own keys of this type, e.g. `{Size: 200}`.
+
+    Default: its own defaults; but encrypted, and kept when the cluster goes."""
+
+    @property
+    def section(self) -> Mapping[str, Any]:
+        """Its section in ParallelCluster's configuration, e.g. `EbsSettings`, without the id.
+
+        What ParallelCluster makes is encrypted and kept unless `settings` say something else.
+        """
+        if self.existing_id is not None or is_unresolved(self.settings):
+            return self.settings
+        return {**_KEPT.get(self.kind, {}), **self.settings}
+
+    @classmethod
+    def lustre(cls, name: str, *, mount_dir: str = "/fsx", file_system_id: str) -> "SharedStorage":
+        """Return an FSx for Lustre that exists, e.g. `LustreFileSystem.file_system_id`."""
+        return cls(name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, existing_id=file_system_id)
+
+    @classmethod
+    def open_zfs(
+        cls, name: str, *, mount_dir: str = "/home", volume_id: str | None = None, volume: _Volume | None = None
+    ) -> "SharedStorage":
+        """Return a volume of an FSx for OpenZFS that exists: by its id (`fsvol-…`), or the construct that knows it.
+
+        E.g. `OpenZfsFileSystem.add_volume(…)`; CloudFormation then deletes the cluster before the volume.
+        """
+        of_construct = None if volume is None else volume.volume_id
+        given = [known for known in (volume_id, of_construct) if known is not None]
+        raise_problems(_one_volume(len(given)), subject=f"SharedStorage {name}")
+        return cls(name=name, kind=StorageKind.FSX_OPEN_ZFS, mount_dir=mount_dir, existing_id=given[0])
+
+    @classmethod
+    def ontap(cls, name: str, *, mount_dir: str, volume_id: str) -> "SharedStorage":
+        """Return a volume (`fsvol-…`) of an FSx for NetApp ONTAP that exists."""
+        return cls(name=name, kind=StorageKind.FSX_ONTAP, mount_dir=mount_dir, existing_id=volume_id)
+
+    @classmethod
+    def file_cache(cls, name: str, *, mount_dir: str, file_cache_id: str) -> "SharedStorage":
+        """Return an Amazon File Cache (`fc-…`) that exists. It cannot be /home."""
+        return cls(name=name, kind=StorageKind.FILE_CACHE, mount_dir=mount_dir, existing_id=file_cache_id)
+
+    @classmethod
+    def efs(
+        cls,
+        name: str,
+        *,
+        mount_dir: str,
+        file_system_id: str,
+        access_point_id: str | None = None,
+        encryption_in_transit: bool = True,
+        iam_authorization: bool = False,
+    ) -> "SharedStorage":
+        """Return an EFS that exists.
+
+        It is encrypted in transit by default, which ParallelCluster does not do by itself. An access point and
+        `iam_authorization` need that.
+        """
+        settings: dict[str, Any] = {"EncryptionInTransit": encryption_in_transit, "IamAuthorization": iam_authorization}
+        if access_point_id is not None:
+            settings["AccessPointId"] = access_point_id
+        return cls(name=name, kind=StorageKind.EFS, mount_dir=mount_dir, existing_id=file_system_id, settings=settings)
+
+    @classmethod
+    def ebs(cls, name: str, *, mount_dir: str, volume_id: str) -> "SharedStorage":
+        """Return an EBS volume that exists, which the head node shares over NFS."""
+        return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, existing_id=volume_id)
+
+    @classmethod
+    def managed_lustre(
+        cls,
+        name: str,
+        *,
+        mount_dir: str = "/fsx",
+        capacity_gib: int,
+        throughput_mb_s_per_tib: int | None = 250,
+        deployment_type: Literal["SCRATCH_1", "SCRATCH_2", "PERSISTENT_1", "PERSISTENT_2"] = "PERSISTENT_2",
+        compression: bool = True,
+        retain: bool = True,
+        settings: Mapping[str, Any] | None = None,
+    ) -> "SharedStorage":
+        """Return an FSx for Lustre that ParallelCluster makes: 1200 GiB or a multiple of 2400.
+
+        `LustreFileSystem` with `lustre` is better: it can grow, and has EFA and metadata IOPS. PERSISTENT_2 with 250
+        MB/s for each TiB by default; a scratch one has no throughput (`None`). `compression` is LZ4's, which by AWS's
+        documents does not slow it down. It is kept with the data when the cluster goes, unless `retain` is off.
+        `settings` are further keys of `FsxLustreSettings`.
+        """
+        chosen: dict[str, Any] = {
+            "StorageCapacity": capacity_gib,
+            "DeploymentType": deployment_type,
+            "DeletionPolicy": _deletion_policy(retain),
+        }
+        if compression:
+            chosen["DataCompressionType"] = "LZ4"
+        if throughput_mb_s_per_tib is not None:
+            chosen["PerUnitStorageThroughput"] = throughput_mb_s_per_tib
+        return cls(
+            name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, settings=_joined(name, chosen, settings)
+        )
+
+    @classmethod
+    def managed_efs(
+        cls, name: str, *, mount_dir: str, retain: bool = True, settings: Mapping[str, Any] | None = None
+    ) -> "SharedStorage":
+        """Return an EFS that ParallelCluster makes, encrypted at rest and in transit.
+
+        It is kept when the cluster goes, unless `retain` is off. `settings` are further keys of `EfsSettings`.
+        """
+        chosen = {"DeletionPolicy": _deletion_policy(retain)}
+        return cls(name=name, kind=StorageKind.EFS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
+
+    @classmethod
+    def managed_ebs(
+        cls,
+        name: str,
+        *,
+        mount_dir: str,
+        size_gib: int,
+        volume_type: str = "gp3",
+        retain: bool = True,
+        settings: Mapping[str, Any] | None = None,
+    ) -> "SharedStorage":
+        """Return an encrypted EBS volume that ParallelCluster makes and the head node shares over NFS.
+
+        For /apps, not for training data: all nodes share the head node's network. It is kept when the cluster goes,
+        unless `retain` is off. `settings` are further keys of `EbsSettings`.
+        """
+        chosen: dict[str, Any] = {
+            "VolumeType": volume_type,
+            "Size": size_gib,
+            "DeletionPolicy": _deletion_policy(retain),
+        }
+        return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
+
+
+_KEPT: Mapping[StorageKind, Mapping[str, Any]] = {
+    StorageKind.EBS: {"Encrypted": True, "DeletionPolicy": "Retain"},
+    StorageKind.EFS: {"Encrypted": True, "EncryptionInTransit": True, "DeletionPolicy": "Retain"},
+    StorageKind.FSX_LUSTRE: {"DeletionPolicy": "Retain"},
+}
+"""By what ParallelCluster can make; FSx encrypts by itself."""
+
+STORAGE_ARGUMENTS: Mapping[str, str] = {
+    "StorageCapacity": "capacity_gib",
+    "PerUnitStorageThroughput": "throughput_mb_s_per_tib",
+    "DeploymentType": "deployment_type",
+    "DataCompressionType": "compression",
+    "Size": "size_gib",
+    "VolumeType": "volume_type",
+    "DeletionPolicy": "retain",
+}
+"""Keys of ParallelCluster and the arguments of `SharedStorage.managed_…` that stand for them.
+
+EBS has a third `DeletionPolicy`, `Snapshot`: it is said by making a `SharedStorage` of all its settings.
+"""
+
+
+def _one_volume(given: int) -> list[Problem]:
+    if given == 1:
+        return []
+    return [
+        Problem(
+            code=Code.PC_OPEN_ZFS_VOLUME,
+            path=("volume_id",),
+            message="the volume is told twice, by its id and by a construct" if given else "nobody told which volume",
+            remedy="give either volume_id or volume, one that knows its id",
+        )
+    ]
+
+
+def _joined(name: str, chosen: Mapping[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return `chosen` with `settings`, which hold nothing that an argument stands for: one would have no effect."""
+    problems = [
+        Problem(
+            code=Code.PC_OVERRIDE_TYPED,
+            message=f"{key} has an argument of its own",
+            remedy=f"use {STORAGE_ARGUMENTS[key]}",
+            path=("settings", key),
+            value=value,
+        )
+        for key, value in (settings or {}).items()
+        if key in STORAGE_ARGUMENTS
+    ]
+    raise_problems(problems, subject=f"SharedStorage {name}")
+    return {**chosen, **(settings or {})}
+
+
+def _deletion_policy(retain: bool) -> str:
+    return "Retain" if retain else "Delete"
+
 
 _NEVER = "never"
 _NEVER_MINUTES = -1

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, SkipValidation, WithJsonSchema
 from llm_fleet.catalog.ec2_instances import ec2_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.terms import InternalStorage
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.references import SECURITY_GROUP, SUBNET, OwnSecurityGroup, Subnet
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import SHORTHAND, Spec
 from llm_fleet.spec.values import IDLE_TIME, AnyText, Gibibytes, MebibytesPerSecond, Several, wrong_value
 

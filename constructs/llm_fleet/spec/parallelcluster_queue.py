@@ -10,12 +10,11 @@ from pydantic import Field, InstanceOf, WithJsonSchema
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.parallelcluster_nodes import Ec2Type, RootVolume
 from llm_fleet.spec.references import SECURITY_GROUP, SUBNET, OwnSecurityGroup, Subnet
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import InFile, Mebibytes, Named, Several, wrong_value
 

@@ -6,10 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.spec.model import WithPaths
+from llm_fleet.catalog.nodes import slurm_limit_facts
+from llm_fleet.spec.model import OWN_KEY, WithPaths
 from llm_fleet.spec.references import SECRET, Key, Secret
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import PATH_OR_TEXT, Quantity, Several
 

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.service import collector_facts, neuron_health_facts, scaling_facts
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec import service_words as words
 from llm_fleet.spec.front import Front
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.model_server import AnyServer, TgiServer
-from llm_fleet.spec.served_model import Model
-from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec
 from llm_fleet.spec.values import Days, Gibibytes, NeuronInstanceName, Seconds, TopicArn, WaitSeconds
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.hyperpod import cluster_limit, hyperpod_facts
-from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.references import SECRET, Guard, Key, OwnSubnet, Secret
 from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec, Within

@@ -56,14 +56,12 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, Vali
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem, is_unresolved
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model import OWN_KEY, FleetModel, bare, kinds_of, metadata_of
 from llm_fleet.spec.references import Reference
-from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of, metadata_of
 from llm_fleet.spec.values import InFile, Quantity, TextForm
 
 SHORTHAND = "shorthand"

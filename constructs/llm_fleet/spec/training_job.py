@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.training_job import job_machine_fact, training_instances, training_job_fact, training_job_limit
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
-from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.spec import SHORTHAND, InRequest, Spec, Within
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking

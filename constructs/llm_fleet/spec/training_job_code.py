@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words

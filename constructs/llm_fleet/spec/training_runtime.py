@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from llm_fleet.catalog.training_environments import usual_cache_days
+from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.references import SECRET, Secret
-from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import Days, Gibibytes, Named, Several
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.references import Key, Role
 from llm_fleet.spec.spec import SHORTHAND, InRequest, Spec, Within
 from llm_fleet.spec.values import Minutes, Seconds, Several

@@ -14,7 +14,7 @@ from llm_fleet.references import hold, key_of
 from llm_fleet.rules.buckets import check_bucket, check_bucket_name
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.storage import BucketSpec
 
 _NO_REPLICA_OF_DATA = (
     "Versions protect against mistakes, and S3 keeps every object in three AZs. A copy of training data in a second "

@@ -23,11 +23,9 @@ from llm_fleet.network.security_group import (
 )
 from llm_fleet.references import hold, security_group_of
 from llm_fleet.rules.file_systems import check_mount_source
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.lustre import ExistingLustre
-from llm_fleet.spec.open_zfs import ExistingOpenZfs
+from llm_fleet.rules.problem import is_unresolved, raise_problems
 from llm_fleet.spec.references import KEY, Key
+from llm_fleet.spec.storage import ExistingLustre, ExistingOpenZfs
 
 _ONE_GROUP = (
     "The only source is one security group, of the file system or of its clients. EFA is no TCP and has no ports: FSx "

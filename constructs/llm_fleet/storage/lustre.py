@@ -19,9 +19,9 @@ from llm_fleet.rules.file_systems import MADE_UP, check_has_network, check_log_g
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.lustre_network import doubt_about_region, lustre_claim
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.spec.lustre import DataRepository, ExistingLustre, LustreBackups, LustreSpec
 from llm_fleet.spec.references import LogGroup
 from llm_fleet.spec.spec import in_request
+from llm_fleet.spec.storage import DataRepository, ExistingLustre, LustreBackups, LustreSpec
 from llm_fleet.storage.file_systems import LUSTRE, FileSystem, ImportedFileSystem, MountableLustre, lustre_kind
 
 _SERVICE_ROLE = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_fs-*"

@@ -9,10 +9,9 @@ from llm_fleet.network.network import Network
 from llm_fleet.references import hold
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.fields import check_is_spec
-from llm_fleet.rules.file_systems import check_has_network
-from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
+from llm_fleet.rules.file_systems import check_has_network, check_open_zfs, check_volume
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
+from llm_fleet.spec.storage import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
 from llm_fleet.storage.file_systems import (
     OPEN_ZFS,
     FileSystem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.spec.jobs import Checkpoint
 from local.drill.cluster import DrillCluster
 from local.drill.training.outcome import Training

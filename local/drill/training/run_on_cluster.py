@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.jobs.submission import Submission
 from llm_fleet.jobs.render_run import render_run
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from local.drill.nodes.node import Node
 from local.drill.services import Services
 from local.drill.slurm import Job, Slurm

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.jobs.render_run import training_runs
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.spec.jobs import Backend
 from local.drill.cluster import DrillCluster
 from local.drill.platforms.recovery import Recovery

@@ -8,12 +8,18 @@ from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
 from llm_fleet.catalog.fsx import lustre_variant, lustre_variants
 from llm_fleet.catalog.parallelcluster import (
     CHECKED_LINE,
+    DEFAULT_EBS_SIZE_GIB,
+    DEFAULT_EBS_TYPE,
+    DEFAULT_LUSTRE_TYPE,
     DEFAULT_VERSION,
     denied_slurm_settings,
+    ebs_volume_type,
+    ebs_volume_types,
     families_without_drivers,
     families_without_placement_group,
     gone,
     known_versions,
+    mount_dirs,
     oses,
     parallelcluster_limits,
     parallelcluster_regions,
@@ -22,14 +28,6 @@ from llm_fleet.catalog.parallelcluster import (
     slurm_of,
     unsupported_oses,
     versions,
-)
-from llm_fleet.catalog.parallelcluster_schema import (
-    DEFAULT_EBS_SIZE_GIB,
-    DEFAULT_EBS_TYPE,
-    DEFAULT_LUSTRE_TYPE,
-    ebs_volume_type,
-    ebs_volume_types,
-    mount_dirs,
 )
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.package import assigned, folder

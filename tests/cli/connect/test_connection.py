@@ -26,7 +26,7 @@ from llm_fleet.cli.connect.this_machine import (
 )
 from llm_fleet.cli.nodes.node import Listing, NodeRole, wanted_node
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node
 from tests.cli.refused import code_of, refused

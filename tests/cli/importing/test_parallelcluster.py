@@ -11,7 +11,7 @@ import aws_cdk as cdk
 import pytest
 import yaml
 
-from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
+from llm_fleet.catalog.parallelcluster import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
 from llm_fleet.cli.main import main
 from llm_fleet.fleet_file.clusters import ParallelClusterConfig

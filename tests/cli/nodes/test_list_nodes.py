@@ -12,7 +12,7 @@ from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount
 from tests.cli.nodes.made_nodes import hyperpod_answers

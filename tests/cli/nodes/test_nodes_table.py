@@ -14,7 +14,7 @@ from llm_fleet.cli.nodes.nodes_table import NodeRow, Sight, look, rows_of, watch
 from llm_fleet.cli.nodes.slurm_view import SlurmView, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount
 from tests.cli.counted_calls import calls_of

@@ -15,7 +15,7 @@ from llm_fleet.cli.plan.picture_assembly import Assembly, References
 from llm_fleet.cli.plan.picture_drawing import picture_of
 from llm_fleet.cli.plan.picture_layout import PAD, SMALL, TEXT, TITLE, Layout, Rectangle, ordered
 from llm_fleet.cli.plan.picture_scene import Scene
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 from tests.examples_made import ExamplesMade
 from tools.synth_environment import ROOT

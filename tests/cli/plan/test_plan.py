@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.prices import price_question
+from llm_fleet.catalog.ec2_instances import price_question
 from llm_fleet.cli.main import main
 from llm_fleet.cli.plan import stack_templates as module
 from llm_fleet.cli.plan.cost import prices_in
 from llm_fleet.cli.plan.stack_templates import synthesized_stacks
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 from llm_fleet_stacks.synth import app_context
 from tests.cli.counted_calls import calls_of

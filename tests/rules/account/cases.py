@@ -33,7 +33,7 @@ from llm_fleet.rules.account.instance_capacity import (
     check_training_plan,
     check_zones_of_account,
 )
-from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.feature_codes import CheckCode
 from llm_fleet.rules.problem import Problem
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

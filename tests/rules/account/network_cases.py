@@ -17,7 +17,7 @@ from llm_fleet.rules.account.subnets import (
     check_way_out,
 )
 from llm_fleet.rules.addresses import AddressClaim, ZonePlan
-from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.feature_codes import CheckCode
 from llm_fleet.rules.problem import Problem
 from tests.rules.account.cases import REGION, Case
 

@@ -11,7 +11,7 @@ from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_group
 from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy, SlurmConfigStrategy
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate, ScheduledUpdate
-from llm_fleet.spec.shape import bare
+from llm_fleet.spec.model import bare
 from tests.rules.findings import NUMBER_TOKEN, TOKEN
 from tests.rules.hyperpod.shapes import (
     CONTROLLER,

@@ -6,7 +6,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 from llm_fleet.spec.service import ExportSpec
 from tests.rules.inference.services import a_model, a_server, named, with_
 

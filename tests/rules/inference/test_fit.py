@@ -7,8 +7,7 @@ from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import GIB, check_fit, core_memory, kv_heads_of_core, smallest_fit
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.model_shape import ModelShape, known_shape
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model, ModelShape, known_shape
 from tests.rules.inference.services import TOKEN, a_model, a_server, named, with_
 
 TGI = a_server()

@@ -29,7 +29,7 @@ from llm_fleet.rules.inference.hosts import (
 from llm_fleet.rules.problem import AnyCode
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, ModelServer, ServerKind, TgiServer
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import Capacity, Hosts
 from tests.rules.inference.services import OWN_IMAGE, TOKEN, a_server, with_
 

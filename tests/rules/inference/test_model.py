@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.model_shapes import KnownModel, known_model
+from llm_fleet.catalog.model_server import KnownModel, known_model
 from llm_fleet.rules.buckets import bucket_and_prefix
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_compiled, check_model, check_place
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.model_shape import ModelShape, known_shape, shape_of_config
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource, known_shape, shape_of_config
 from tests.rules.inference.services import TOKEN, a_model, a_server, with_
 
 S3, HUB, IMAGE = ModelSource.S3, ModelSource.HUB, ModelSource.IMAGE

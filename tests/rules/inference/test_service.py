@@ -17,7 +17,7 @@ from llm_fleet.rules.inference.service import (
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.model_shape import ModelSource
 from llm_fleet.spec.service import Capacity
 from tests.rules.inference.services import REGION, a_model, a_server, named, service
 

@@ -8,10 +8,9 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.problem import AnyCode, PathPart, Problem
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.slurm_database import Accounting
 from llm_fleet.spec.spec import Spec
 

@@ -7,7 +7,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.parallelcluster_schema import SECTION, parallelcluster_schema, places_of, schema_at
+from llm_fleet.catalog.parallelcluster import SECTION, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_section
 from local.parallelcluster.client import Oracle

@@ -21,8 +21,8 @@ from llm_fleet.rules.parallelcluster.nodes import (
     placement_group_of,
 )
 from llm_fleet.rules.terms import CapacityType
+from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from tests.fleet_file.good_parallelcluster import edited
 from tests.parallelcluster.clusters import RESERVATION, cluster
 from tests.rules.parallelcluster.shapes import OTHER_SUBNET, SUBNET, Partition, Resource, changed, with_resource

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
+from llm_fleet.catalog.parallelcluster import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place, check_overrides
 from llm_fleet.rules.problem import PathPart

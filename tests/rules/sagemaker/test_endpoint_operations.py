@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_rollout import waits_seconds
+from llm_fleet.rules.sagemaker.endpoint_operations import waits_seconds
 from llm_fleet.spec.endpoint_operations import (
     DataCapture,
     EndpointAlarms,

@@ -5,7 +5,7 @@ import pytest
 from llm_fleet.rules.buckets import check_bucket, check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import check_log_group_name
-from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.storage import BucketSpec
 
 
 @pytest.mark.parametrize("name", [None, "corpus", "a-b", "0ab", "a" * 63, "${Token[TOKEN.3]}"])

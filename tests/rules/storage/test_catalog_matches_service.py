@@ -8,7 +8,7 @@ import pytest
 from botocore.session import get_session
 
 from llm_fleet.catalog.fsx import lustre_limits, lustre_variants, open_zfs_limits
-from llm_fleet.spec.lustre import LustreDeploymentType, LustreStorageType
+from llm_fleet.spec.storage import LustreDeploymentType, LustreStorageType
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from llm_fleet import Backups, OpenZfsSpec, OpenZfsVolumeSpec
 from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
+from llm_fleet.rules.file_systems import check_open_zfs, check_volume
 from llm_fleet.rules.problem import Problem
 from tests.rules.findings import NUMBER_TOKEN, TOKEN, check_one
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.limit import Steps
+from llm_fleet.catalog.data_file import Steps
 
 LADDER = Steps(single=(1200,), step=2400, most=9600)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from llm_fleet.cli.verb import is_of_aws, refuse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
 if TYPE_CHECKING:

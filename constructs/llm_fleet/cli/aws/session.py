@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import NodesCode
+from llm_fleet.rules.feature_codes import NodesCode
 
 if TYPE_CHECKING:
     pass

@@ -24,7 +24,7 @@ from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Step, plain_data, progress
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:

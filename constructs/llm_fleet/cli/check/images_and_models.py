@@ -30,7 +30,7 @@ from llm_fleet.rules.account.existing_resources import (
     check_model_in_bucket,
     check_token_secret,
 )
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.inference.hosts import is_ami_id
 from llm_fleet.rules.problem import PathPart, Problem
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, own_ids
 from llm_fleet.fleet_file.check_network import address_plan, endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet

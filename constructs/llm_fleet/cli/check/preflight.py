@@ -13,7 +13,7 @@ from llm_fleet.cli.terminal.screen import Screen, Step, Tone, Toned, painted, pl
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.cli.verb import ExitCode
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 
 T = TypeVar("T")
 

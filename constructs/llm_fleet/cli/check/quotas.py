@@ -19,7 +19,7 @@ from llm_fleet.rules.account.instance_capacity import QuotaGranted, QuotaNeed, c
 from llm_fleet.rules.network import nat_gateways
 from llm_fleet.rules.problem import PathPart
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.lustre import LustreSpec
+from llm_fleet.spec.storage import LustreSpec
 
 _LIVING = ("running", "pending")
 _GONE = ("deleted", "failed")

@@ -19,7 +19,7 @@ from llm_fleet.rules.account.existing_resources import (
     check_new_bucket,
 )
 from llm_fleet.rules.account.subnets import check_ports
-from llm_fleet.rules.command_codes import CheckCode, CommandCode
+from llm_fleet.rules.feature_codes import CheckCode, CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
 
 _S3 = "s3://"

@@ -30,7 +30,7 @@ from llm_fleet.cli.nodes.nodes_table import rows_of
 from llm_fleet.cli.place import Kind, Place, fleet_of, place_of
 from llm_fleet.cli.terminal.screen import plain_line, print_json, progress
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.rules.command_codes import NodesCode
+from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 
 

@@ -25,7 +25,7 @@ from llm_fleet.cli.aws.clients import AwsRefusal, refusal
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.cli.write_files import reason_of, write_file
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 

@@ -13,7 +13,7 @@ from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_a
 from llm_fleet.cli.terminal.screen import Tone, Toned, counted, progress
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.functions.training_watch.clusters import failure_of, metadata_of
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import ClusterEventSummaryTypeDef

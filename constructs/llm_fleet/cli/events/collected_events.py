@@ -14,7 +14,7 @@ from llm_fleet.cli.logs.log_place import StoppedTask, described, stopped_tasks
 from llm_fleet.cli.logs.log_streams import ask
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:

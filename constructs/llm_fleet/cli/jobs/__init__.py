@@ -15,7 +15,7 @@ from llm_fleet.rules.codes import Code
 if TYPE_CHECKING:
     from llm_fleet.cli.aws.session import Session
     from llm_fleet.fleet_file.fleet import Fleet
-    from llm_fleet.jobs.training_run import TrainingRun
+    from llm_fleet.jobs.settings import TrainingRun
 
 
 def pairs(words: Sequence[str]) -> dict[str, str | None]:

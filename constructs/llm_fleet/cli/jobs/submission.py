@@ -17,16 +17,15 @@ from llm_fleet.catalog.training_environments import JobSetting, job_stages, shar
 from llm_fleet.cli.aws.session import CutOff, Done, Session
 from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.clusters import NodeSetupModel
-from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile
-from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile, check_batch_file, check_nodes
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import TrainingPartition
 
 if TYPE_CHECKING:
-    from llm_fleet.jobs.training_run import TrainingRun
+    from llm_fleet.jobs.settings import TrainingRun
 
 _FOLDER = Path(__file__).parent / "on_cluster"
 

@@ -35,7 +35,7 @@ from llm_fleet.cli.logs.node_runs import (
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import counted, print_notes, progress
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.rules.command_codes import LogsCode
+from llm_fleet.rules.feature_codes import LogsCode
 from llm_fleet.rules.problem import Problem
 
 

@@ -13,7 +13,7 @@ from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, st
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import CommandCode, LogsCode
+from llm_fleet.rules.feature_codes import CommandCode, LogsCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from llm_fleet.cli.aws.clients import AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.terminal.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import LogsCode
+from llm_fleet.rules.feature_codes import LogsCode
 from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:

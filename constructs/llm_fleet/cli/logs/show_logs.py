@@ -28,7 +28,7 @@ from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.rules.command_codes import LogsCode
+from llm_fleet.rules.feature_codes import LogsCode
 
 _RUN_COLUMNS = (
     Column(key="node", title="NODE"),

@@ -25,7 +25,7 @@ from llm_fleet.cli.nodes.node import (
 )
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 
 if TYPE_CHECKING:
     from llm_fleet.fleet_file.fleet import Fleet

@@ -13,7 +13,7 @@ from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
 from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.rules.command_codes import CommandCode, NodesCode
+from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.values import did_you_mean
 

@@ -15,7 +15,7 @@ from llm_fleet.cli.aws.session import CutOff, Session, Target
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.command_codes import NodesCode
+from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.terms import NodeType
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from llm_fleet.cli.plan.stack_templates import StackTemplate, value_at
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
 from llm_fleet.named_files.deployed_configuration import clusters_of, comparable
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.parallelcluster.update_check import is_new_cluster
 from llm_fleet.rules.parallelcluster.update_plan import UpdatePlan, plan_update
 

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.prices import (
+from llm_fleet.catalog.ec2_instances import (
     Price,
     PriceQuestion,
     PriceTable,
@@ -27,7 +27,7 @@ from llm_fleet.cli.verb import refuse
 from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost, cost_of
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:

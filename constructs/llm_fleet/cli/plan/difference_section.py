@@ -11,7 +11,7 @@ from llm_fleet.cli.plan.stack_templates import DeployedStacks, LeftStack, StackT
 from llm_fleet.cli.plan.template_changes import ChangeKind, Loss, ResourceChange, losses, template_changes
 from llm_fleet.cli.terminal.screen import Tone, Toned
 from llm_fleet.cli.terminal.table import Column, Table
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.parallelcluster.update_plan import UpdatePlan
 
 _COLUMNS = (

@@ -13,12 +13,20 @@ from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_te
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.needs.lustre import CheckpointNeed, LustreSupply, lustre_supply
-from llm_fleet.needs.machines import MachineFacts, Machines, MachineService, facts_of_machines, machines_of
+from llm_fleet.needs.machines import (
+    CheckpointNeed,
+    LustreSupply,
+    MachineFacts,
+    Machines,
+    MachineService,
+    facts_of_machines,
+    lustre_supply,
+    machines_of,
+)
 from llm_fleet.rules.addresses import AddressPlan, ZonePlan
 
 if TYPE_CHECKING:
-    from llm_fleet.jobs.training_run import TrainingRun
+    from llm_fleet.jobs.settings import TrainingRun
 
 _CENT = Decimal("0.01")
 _SMALL = Decimal(1)
@@ -315,7 +323,7 @@ def _needs(fleet: Fleet, supply: LustreSupply) -> list[CheckpointNeed]:
     if not fleet.jobs:
         return []
     from llm_fleet.jobs.render_run import training_runs
-    from llm_fleet.rules.training.run_sources import checkpoint_bytes
+    from llm_fleet.rules.training.run import checkpoint_bytes
 
     runs: Mapping[str, TrainingRun] = training_runs(fleet)
     return [

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self, cast
 
 from llm_fleet.cli.plan.stack_templates import NO_ASSEMBLY, StackTemplate, stacks_in, values_in
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 
 
 class Column(IntEnum):

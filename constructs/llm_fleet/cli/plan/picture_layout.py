@@ -15,7 +15,7 @@ from llm_fleet.catalog.glyph_widths import text_width
 from llm_fleet.cli.plan.picture_assembly import Column, Link, Thing
 from llm_fleet.cli.plan.picture_scene import Scene
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 
 TITLE, TEXT, SMALL = 13.0, 12.0, 11.0
 """Sizes of letters: titles of cards, their lines, and what is said beside."""

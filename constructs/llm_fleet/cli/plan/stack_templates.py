@@ -15,7 +15,7 @@ from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, refusal
 from llm_fleet.cli.terminal.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.named_files.deployed_configuration import template_of
-from llm_fleet.rules.command_codes import CommandCode, PlanCode
+from llm_fleet.rules.feature_codes import CommandCode, PlanCode
 from llm_fleet.rules.problem import Problem
 
 _KEPT = ("Retain", "RetainExceptOnCreate")

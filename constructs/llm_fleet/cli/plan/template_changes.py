@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.cli.plan.stack_templates import StackTemplate, values_in
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import AnyCode
 
 _NOTE_OF_THE_CDK = "AWS::CDK::Metadata"

@@ -30,7 +30,7 @@ from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of
-from llm_fleet.rules.command_codes import PlanCode
+from llm_fleet.rules.feature_codes import PlanCode
 
 _NOT_COMPARED = (
     "note: not compared with what is deployed: there are no credentials to ask AWS with; `aws sts get-caller-identity` "

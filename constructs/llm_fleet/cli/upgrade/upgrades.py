@@ -16,7 +16,7 @@ from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.upgrade.upgrade_plan import GroupUpgrade, UpgradePlan
 from llm_fleet.cli.verb import refuse
-from llm_fleet.rules.command_codes import LogsCode
+from llm_fleet.rules.feature_codes import LogsCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from llm_fleet.catalog.hyperpod import ImageFeature
 from llm_fleet.rules.account.instance_capacity import when
-from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.feature_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem, rule
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from llm_fleet.catalog.aws_api import ServiceQuota
-from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.feature_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem, rule
 
 

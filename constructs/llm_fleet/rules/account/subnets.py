@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
 
 from llm_fleet.rules.addresses import ZonePlan
-from llm_fleet.rules.command_codes import CheckCode
+from llm_fleet.rules.feature_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem, rule
 
 

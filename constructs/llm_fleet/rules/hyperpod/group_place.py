@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from llm_fleet.catalog.hyperpod import cluster_limit, facts_of, group_limit, hyperpod_facts
 from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.values import check_number, repeated
 from llm_fleet.spec.cluster import NodeMount
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster

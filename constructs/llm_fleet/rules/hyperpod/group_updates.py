@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import CapacityUnit, DeepHealthCheck, PatchingStrategy
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import CRON_EXAMPLE, check_number, cron_fault
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate
 

@@ -36,10 +36,9 @@ from llm_fleet.rules.hyperpod.instance_group import (
     check_partition_name,
     check_threads_per_core,
 )
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.regions import check_az_id, check_hyperpod_region
 from llm_fleet.rules.terms import NodeType, SlurmConfigStrategy
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, check_number, repeated
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from llm_fleet.catalog.hyperpod import facts_of, group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, check_number, mend_hyphenated_name, repeated
 from llm_fleet.spec.instance_group import InstanceGroup
 

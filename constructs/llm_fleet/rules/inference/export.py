@@ -12,12 +12,10 @@ from llm_fleet.rules.inference.hosts import check_host_type, check_hosts
 from llm_fleet.rules.inference.model import check_model, check_place
 from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
 from llm_fleet.rules.inference.service import check_pulled_image
-from llm_fleet.rules.problem import Problem, rule, under
+from llm_fleet.rules.problem import Problem, is_unresolved, rule, under
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
 from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 
 

@@ -4,16 +4,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_fleet.catalog.model_server import model_servers
-from llm_fleet.catalog.model_shapes import model_memory
+from llm_fleet.catalog.model_server import model_memory, model_servers
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
 
 GIB = 1024**3
 

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_load_balancer_place
-from llm_fleet.rules.problem import Problem, rule, under
+from llm_fleet.rules.problem import Problem, is_list_token, is_unresolved, rule, under
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_list_token, is_unresolved
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 

@@ -22,12 +22,11 @@ from llm_fleet.catalog.neuron import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import cache_gib
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import nearest
 from llm_fleet.spec.model_server import ModelServer
-from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.model_shape import Model, ModelSource
 from llm_fleet.spec.service import Capacity, Hosts
 
 

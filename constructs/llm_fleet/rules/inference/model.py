@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.neuron import NeuronInstance, host_facts
 from llm_fleet.catalog.service import task_memory_mib
@@ -14,12 +14,10 @@ from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import host_bytes
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.problem import Problem, rule, under
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule, under
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.model_server import ModelServer, ServerKind
-from llm_fleet.spec.model_shape import ModelShape
-from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource
+from llm_fleet.spec.model_shape import S3_SCHEME, Model, ModelShape, ModelSource
 from llm_fleet.spec.spec import Spec
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")

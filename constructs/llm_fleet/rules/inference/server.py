@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.model_server import (
     ModelServerFacts,
     ServerSetting,
@@ -20,8 +20,7 @@ from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, sizes_of
 from llm_fleet.catalog.service import task_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.hosts import check_version
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.values import SECRET_REFERENCE, SECRET_VALUE, SECRET_VARIABLE, check_number, is_above
 from llm_fleet.spec.model_server import ModelServer
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.catalog.service import scaling_facts, task_limits
@@ -23,13 +23,12 @@ from llm_fleet.rules.inference.hosts import (
 )
 from llm_fleet.rules.inference.model import check_compiled, check_model, check_place
 from llm_fleet.rules.inference.server import check_server, check_server_on
-from llm_fleet.rules.problem import PathPart, Problem, rule, under
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule, under
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number, check_retention_days, is_above, is_positive
 from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
-from llm_fleet.spec.served_model import ModelSource
+from llm_fleet.spec.model_shape import ModelSource
 from llm_fleet.spec.service import Alarms, Scaling, ServiceSpec
 
 

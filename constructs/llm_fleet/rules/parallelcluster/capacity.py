@@ -7,9 +7,8 @@ from llm_fleet.catalog.parallelcluster import families_without_placement_group
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.node_network import has_several_subnets
 from llm_fleet.rules.parallelcluster.nodes import capacity_reservation_of, known_types, placement_group_of
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import AllocationStrategy, CapacityType
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 
 _STRATEGIES = {

@@ -28,9 +28,8 @@ from llm_fleet.rules.parallelcluster.update_changes import (
 )
 from llm_fleet.rules.parallelcluster.update_fleet_policies import HOME_DIRS
 from llm_fleet.rules.parallelcluster.update_policies import fixed_attributes
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.slurm_database import keeps_records
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import repeated
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import Queue

@@ -24,9 +24,8 @@ from llm_fleet.catalog.parallelcluster import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.slurm_database import keeps_records
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

@@ -9,12 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, cast
 
-from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema, places_of, schema_at
+from llm_fleet.catalog.data_file import Limit
+from llm_fleet.catalog.parallelcluster import SECTION, SchemaKey, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.schema_sections import check_keys_together
-from llm_fleet.rules.problem import PathPart, Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.values import did_you_mean, nearest
 
 _KINDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "map": "a map"}

@@ -7,8 +7,7 @@ from llm_fleet.catalog.parallelcluster import families_without_drivers, unsuppor
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import nearest_size
 from llm_fleet.rules.parallelcluster.nodes import known_types
-from llm_fleet.rules.problem import PathPart, Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.values import nearest, repeated
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

@@ -15,9 +15,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.parallelcluster.nodes import efa_of, known_types
 from llm_fleet.rules.parallelcluster.schema_sections import overridden
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import InternetAccess, StorageKind
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

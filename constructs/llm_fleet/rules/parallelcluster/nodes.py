@@ -8,21 +8,19 @@ An explicit value always wins. Of a type that the catalog does not have nothing 
 import re
 from collections.abc import Iterator, Sequence
 
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_keyed
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import CapacityType, NodeType, ParallelClusterHook, StorageKind
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.environment_place import SharedFolder
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.cluster import NodeGroup
-from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster
+from llm_fleet.spec.parallelcluster import ParallelClusterSpec, PlacedParallelCluster, SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 _HOME = "home"
 

@@ -13,9 +13,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_form
 from llm_fleet.rules.parallelcluster.configuration import check_section
 from llm_fleet.rules.parallelcluster.schema_sections import overridden, section
-from llm_fleet.rules.problem import Problem, rule
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import InternalStorage
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 

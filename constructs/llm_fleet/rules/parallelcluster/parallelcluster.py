@@ -87,10 +87,9 @@ from llm_fleet.rules.parallelcluster.storage_settings import (
 )
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.slurm_database import check_accounting_fields
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SlurmSettings
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 from llm_fleet.spec.slurm_database import Accounting
 
 HEAD_NODE_RULES: tuple[Callable[[HeadNode], list[Problem]], ...] = (

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-from llm_fleet.catalog.parallelcluster_schema import SchemaKey, schema_at
+from llm_fleet.catalog.parallelcluster import SchemaKey, schema_at
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.rules.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

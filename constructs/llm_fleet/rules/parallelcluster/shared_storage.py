@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
-from llm_fleet.catalog.parallelcluster import parallelcluster_limits
-from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, mount_dirs, schema_at
+from llm_fleet.catalog.parallelcluster import SECTION, SchemaKey, mount_dirs, parallelcluster_limits, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import (
     WrongTypeError,
@@ -18,12 +17,10 @@ from llm_fleet.rules.parallelcluster.configuration import (
     read_value,
 )
 from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import repeated
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage
 
 _FSX = frozenset({StorageKind.FSX_LUSTRE, StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE})
 _ONLY_EXISTING = _FSX - {StorageKind.FSX_LUSTRE}

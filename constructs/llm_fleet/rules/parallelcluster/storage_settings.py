@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.fsx import LustreVariant, lustre_variant
-from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.parallelcluster import image_size_gib, parallelcluster_limits
-from llm_fleet.catalog.parallelcluster_schema import (
+from llm_fleet.catalog.parallelcluster import (
     DEFAULT_EBS_SIZE_GIB,
     DEFAULT_EBS_THROUGHPUT,
     DEFAULT_EBS_TYPE,
@@ -15,18 +14,18 @@ from llm_fleet.catalog.parallelcluster_schema import (
     EbsVolumeType,
     ebs_volume_type,
     ebs_volume_types,
+    image_size_gib,
+    parallelcluster_limits,
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import nearest_of, words
 from llm_fleet.rules.parallelcluster.schema_sections import items
 from llm_fleet.rules.parallelcluster.shared_storage import read_settings
-from llm_fleet.rules.problem import PathPart, Problem, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import StorageKind
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_number, did_you_mean
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import RootVolume
-from llm_fleet.spec.parallelcluster_storage import SharedStorage
 
 
 class _Settings(dict[str, Any]):

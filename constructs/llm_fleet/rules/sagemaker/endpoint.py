@@ -10,7 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.inference.fit import GIB
-from llm_fleet.rules.problem import Problem, rule, under
+from llm_fleet.rules.problem import Problem, is_unresolved, rule, under
 from llm_fleet.rules.sagemaker.endpoint_image import (
     check_ami,
     check_endpoint_image,
@@ -29,7 +29,6 @@ from llm_fleet.rules.sagemaker.endpoint_model import (
 )
 from llm_fleet.rules.sagemaker.endpoint_operations import check_endpoint_operations
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_retention_days
 from llm_fleet.spec.endpoint import EndpointImageKind, EndpointModelSource, EndpointSpec
 

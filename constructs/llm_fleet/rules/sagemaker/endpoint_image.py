@@ -22,8 +22,7 @@ from llm_fleet.catalog.endpoint import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem, rule, under
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule, under
 from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel
 
 _ECR = re.compile(

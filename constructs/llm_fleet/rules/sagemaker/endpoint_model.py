@@ -17,9 +17,8 @@ from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.inference.fit import GIB, in_gib
 from llm_fleet.rules.inference.model import check_one_place
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.sagemaker.endpoint_image import accelerator_of, image_facts, image_kind
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.endpoint import (
     S3_SCHEME,
     TARBALL_ENDING,

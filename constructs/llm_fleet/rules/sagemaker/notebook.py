@@ -5,15 +5,14 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import Form, check_fields, check_form
-from llm_fleet.rules.problem import AnyCode, Problem
+from llm_fleet.rules.problem import AnyCode, Problem, is_unresolved
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, check_number, did_you_mean
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 

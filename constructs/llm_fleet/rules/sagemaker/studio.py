@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.sagemaker.notebook import check_name_prefixes, check_pins
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, nearest
 from llm_fleet.spec.studio import StudioSignIn, StudioSpec, StudioUser
 

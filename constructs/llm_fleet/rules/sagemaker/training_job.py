@@ -17,7 +17,7 @@ from llm_fleet.catalog.training_job import (
 from llm_fleet.rules.addresses import AddressClaim
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.sagemaker.training_job_code import (
     check_distribution,
     check_image,
@@ -33,7 +33,6 @@ from llm_fleet.rules.sagemaker.training_job_data import (
 )
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import CRON_EXAMPLE, check_hyphenated_name, check_retention_days, cron_fault, did_you_mean
 from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
 

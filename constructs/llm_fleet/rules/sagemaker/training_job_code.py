@@ -16,8 +16,7 @@ from llm_fleet.catalog.training_job import (
     training_job_limit,
 )
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.training.smp import check_smp
 from llm_fleet.rules.training.smp_run import check_smp_place
 from llm_fleet.rules.values import did_you_mean, nearest

@@ -8,8 +8,7 @@ from dataclasses import replace
 from llm_fleet.catalog.training_job import training_job_limit
 from llm_fleet.rules.buckets import bucket_and_prefix, check_bucket_name, check_key_prefix
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import AnyCode, PathPart, Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import AnyCode, PathPart, Problem, is_unresolved
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric, Tracking
 

@@ -8,8 +8,7 @@ from typing import Any
 from llm_fleet.catalog.training_job import ended_hyperparameters, training_job_fact, training_job_limit
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.values import SECRET_VALUE
 from llm_fleet.spec.training_job import TrainingJobSpec
 

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit, load
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.rules.problem import Problem, rule, under
+from llm_fleet.rules.problem import Problem, is_unresolved, rule, under
 from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import check_hyphenated_name, nearest
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch, WatchSpec

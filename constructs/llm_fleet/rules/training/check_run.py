@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.model_server import model_exports, model_servers
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.training_environments import backends, default_backend
@@ -11,16 +11,25 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import wrong_names
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.server import check_server_on
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.run import SPREAD, check_numbers, check_partition, check_run_known, check_run_name
+from llm_fleet.rules.problem import Problem, is_unresolved
+from llm_fleet.rules.training.run import (
+    SPREAD,
+    check_buckets,
+    check_folder,
+    check_numbers,
+    check_partition,
+    check_room,
+    check_run_known,
+    check_run_name,
+    check_size,
+    check_sources,
+)
 from llm_fleet.rules.training.run_plan import Accelerator, accelerator_of, planned
-from llm_fleet.rules.training.run_sources import check_buckets, check_folder, check_room, check_size, check_sources
 from llm_fleet.rules.training.run_spread import check_spread
 from llm_fleet.rules.values import check_number, did_you_mean
 from llm_fleet.spec.jobs import Backend, PlacedRun, ServedExport, TrainingPartition
 from llm_fleet.spec.model_server import SERVERS
-from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.model_shape import Model
 
 
 def check_place(run: PlacedRun) -> list[Problem]:

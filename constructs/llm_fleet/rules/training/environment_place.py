@@ -9,12 +9,11 @@ from typing import Any
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.catalog.hyperpod import Instance, facts_of
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.catalog.training_environments import usual_folder
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.values import SECRET_VARIABLE, did_you_mean
 from llm_fleet.spec.cluster import ClusterSpec, NodeGroup
 from llm_fleet.spec.training_runtime import CompileCache, TrainingRuntime

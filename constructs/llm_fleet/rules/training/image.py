@@ -8,8 +8,7 @@ from llm_fleet.catalog.model_server import image_account, image_regions, model_e
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.training.environment_place import TrainingPlace, neuron_families
 from llm_fleet.rules.training.packages import PlannedEnvironment, families_of, plain
 from llm_fleet.rules.training.smp_run import check_smp_image, check_smp_place

@@ -17,8 +17,7 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.training.environment_place import TrainingPlace, facts_of_type, neuron_families
 from llm_fleet.spec.cluster import NodeGroup
 from llm_fleet.spec.training_runtime import (

@@ -10,7 +10,7 @@ from typing import Literal
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, gpu_memory_mib
 from llm_fleet.catalog.hyperpod import Instance, instances
-from llm_fleet.catalog.model_shapes import training_memory
+from llm_fleet.catalog.model_server import training_memory
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.training_environments import (
     backends,

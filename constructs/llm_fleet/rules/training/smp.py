@@ -16,8 +16,7 @@ from typing import Any
 
 from llm_fleet.catalog.training_job import SmpKey, smp_aliases, smp_keys
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, rule
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.smp import SmpConfiguration
 

@@ -15,8 +15,7 @@ from llm_fleet.catalog.training_job import (
     smp_regions,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, told
 from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values, smp_remarks
 from llm_fleet.rules.values import did_you_mean

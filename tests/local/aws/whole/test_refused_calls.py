@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.cli.aws.clients import refusal
-from llm_fleet.rules.command_codes import CommandCode
+from llm_fleet.rules.feature_codes import CommandCode
 from local.aws.client import LocalAws
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.spec.jobs import TrainingData, TrainingPartition
 

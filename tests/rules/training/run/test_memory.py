@@ -4,7 +4,7 @@ import pytest
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import gpu_memory_mib
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.rules.training.run_plan import MemoryEstimate
 from llm_fleet.rules.training.run_spread import breakdown, spread
 from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, Precision
