@@ -190,7 +190,7 @@ class LustreBackups(Backups):
 class DataRepository(Spec):
     """A folder of the file system that mirrors a bucket or a prefix of it. FSx's refusals have LF320 to LF323."""
 
-    file_system_path: Annotated[str, Field(alias="path", examples=["/data"])]
+    file_system_path: Annotated[str, Field(alias="path", examples=["/data"]), InRequest("file_system_path")]
     """The folder, from the file system's root, e.g. `/data`. Where nodes mount it at `/fsx`, that is `/fsx/data`."""
     s3: Annotated[Bucket, Field(examples=["s3://my-data/"])]
     """The bucket, with or without a prefix, e.g. `s3://my-data/llama/`. Of the CDK's bucket with a KMS key of its own,
@@ -201,7 +201,7 @@ class DataRepository(Spec):
     """Changes in S3 that show in the folder. Default: all three."""
     auto_export: Annotated[tuple[Change, ...], Field(alias="export")] = ()
     """Changes in the folder that are written back to S3. Default: none, so that a job's mistake stays its own."""
-    import_existing: bool = True
+    import_existing: Annotated[bool, InRequest("batch_import_meta_data_on_create")] = True
     """Whether what lies in S3 already is listed in the folder at once. Default: yes."""
 
     @property

@@ -146,9 +146,8 @@ class DataRepositoryLink(Construct):
             self,
             "Resource",
             file_system_id=file_system_id,
-            file_system_path=repository.file_system_path,
             data_repository_path=repository.data_repository_path,
-            batch_import_meta_data_on_create=repository.import_existing,
+            **in_request(repository),
             s3=_policies(repository),
         )
         """The L1 beneath."""
