@@ -58,13 +58,15 @@ class Stage:
     _fleet: str = ""
     _ids: dict[str, str] = field(default_factory=dict[str, str])
     _assemblies: dict[str, Path] = field(default_factory=dict[str, Path])
+    _deployed: Path | None = None
+    """The assembly that the stacks are of, where that is sure."""
 
     def before(self, fleet: str, patch: Mapping[str, Any]) -> tuple[DeployedFleet, Path]:
         """Have the `fleet` of the table, with `patch`, deployed; return it with its assembly."""
         if fleet == self._fleet and self._aws is not None:
             assembly = self.assembly(fleet, patch)
             deployed = DeployedFleet(self._aws, fleet)
-            if deployed.restore(assembly):
+            if deployed.restore(assembly, is_deployed=assembly == self._deployed):
                 return deployed, assembly
         self.close()
         self._open(fleet)
@@ -73,6 +75,12 @@ class Stage:
         report = self._aws.deploy(assembly)
         assert report.succeeded, report
         return DeployedFleet(self._aws, fleet), assembly
+
+    def deploy(self, fleet: DeployedFleet, after: Path) -> Done:
+        """Deploy what comes `after`, and keep in mind what is deployed then."""
+        done = fleet.deploy(after)
+        self._deployed = None if done.failed else after
+        return done
 
     def assembly(self, fleet: str, patch: Mapping[str, Any]) -> Path:
         """Return the assembly of a fleet of the table, with `patch`."""
@@ -124,7 +132,7 @@ def assert_does_what_plan_said(name: str, stage: Stage) -> None:
     fleet, before = stage.before(told["fleet"], told.get("before", {}))
     after = stage.assembly(told["fleet"], told["after"])
     plan = fleet.plan(after)
-    done = fleet.deploy(after)
+    done = stage.deploy(fleet, after)
     paths = dict(_paths(before, told["fleet"])) | dict(_paths(after, told["fleet"]))
     findings = {
         "differs from the table": _as_told(done, paths, told.get("does", {})),

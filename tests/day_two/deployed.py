@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -59,9 +61,10 @@ class DeployedFleet:
     def deploy(self, assembly: Path) -> Done:
         """Do what `cdk deploy --all` does."""
         before, data, nodes = self._resources(), self._data(), self._nodes()
-        events = {stack: self._aws.last_event(stack) for stack in {stack for stack, _ in before}}
+        stacks = {stack for stack, _ in before}
         report = self._aws.deploy(assembly)
-        after, new = self._resources(), {stack: self._aws.events(stack, after=last) for stack, last in events.items()}
+        after = self._resources()
+        new = {stack.name: self._newest_events(stack.name) if stack.changed else [] for stack in report.stacks}
         touched = {
             (stack, event["LogicalResourceId"])
             for stack, those in new.items()
@@ -71,12 +74,12 @@ class DeployedFleet:
         outcomes: dict[Place, str] = {}
         undone = {stack.name for stack in report.stacks if not stack.succeeded}
         for place in {*before, *after}:
-            if place[0] not in events or place[0] in undone:
+            if place[0] not in stacks or place[0] in undone:
                 continue
             if place not in before:
                 outcomes[place] = "add"
             elif place not in after:
-                outcomes[place] = "remove" if _is_deleted(new[place[0]], place[1]) else "keep"
+                outcomes[place] = "remove" if _is_deleted(new.get(place[0], []), place[1]) else "keep"
             elif before[place] != after[place]:
                 outcomes[place] = "replace"
             elif place in touched:
@@ -87,15 +90,21 @@ class DeployedFleet:
         ended = {one: (places.get(nodes[one][0]), nodes[one][1]) for one in gone}
         return Done(report=report, outcomes=outcomes, lost=lost, ended=ended)
 
-    def restore(self, assembly: Path) -> bool:
-        """Delete the stacks that `assembly` does not have and deploy it; return whether that succeeded."""
+    def restore(self, assembly: Path, *, is_deployed: bool) -> bool:
+        """Delete the stacks that `assembly` does not have, deploy it unless it is; return whether that succeeded."""
         mine = {stack.name for stack in synthesized_stacks(assembly)}
         client = self._aws.client("cloudformation")
         for name in self._stacks() - mine:
             client.update_termination_protection(StackName=name, EnableTerminationProtection=False)
             client.delete_stack(StackName=name)
             client.get_waiter("stack_delete_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
-        return self._aws.deploy(assembly).succeeded
+        return is_deployed or self._aws.deploy(assembly).succeeded
+
+    def _newest_events(self, stack: str) -> list[dict[str, Any]]:
+        """Return the events of the last operation on a stack."""
+        pages = self._aws.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack)
+        newest_first = (event for page in pages for event in page["StackEvents"])
+        return list(next(those for _, those in groupby(newest_first, key=itemgetter("OperationId"))))
 
     def _stacks(self) -> set[str]:
         """Return the names of the stacks that the CDK deployed: none that a stack made."""

@@ -7,6 +7,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -27,18 +28,18 @@ FILES = {"on_init_complete.sh": b"#!/bin/bash\n", "pkg/a.py": b"print(1)\n", "b.
 
 
 @pytest.fixture(scope="module")
-def session() -> boto3.Session:
-    """One for all clients, also the handler's own: each new one reads the descriptions of the services again."""
-    return boto3.Session()
+def clients() -> Any:
+    """What makes clients, also the handler's own: one of each, for a new one reads the service's description again."""
+    return cache(boto3.Session().client)
 
 
 @pytest.fixture
-def s3(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Client]:
+def s3(clients: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Client]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
-        monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+        monkeypatch.setattr(boto3, "client", clients)
         client = boto3.client("s3", region_name="us-east-1")
         client.create_bucket(Bucket=ASSETS)
         client.create_bucket(Bucket=TARGET)
