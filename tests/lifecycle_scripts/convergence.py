@@ -9,6 +9,9 @@ import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.host import Host
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import Step
@@ -29,6 +32,16 @@ class _KillingChanges(list[str]):
         super().append(change)
         if len(self) > self._number:
             raise KilledError(change)
+
+
+def refused(
+    code: Code, call: Callable[..., object], *given: object, match: str | None = None, **named: object
+) -> Failure:
+    """Assert that the call fails with this code, and with a text that matches; return the failure."""
+    with pytest.raises(Failure, match=match) as failure:
+        call(*given, **named)
+    assert failure.value.code is code, failure.value
+    return failure.value
 
 
 def applied(step: Step, node: Node) -> list[str]:

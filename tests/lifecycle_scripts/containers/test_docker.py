@@ -14,7 +14,7 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.docker import STEP
 from tests.lifecycle_scripts.containers.docker_programs import lay_down
-from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.convergence import applied, converges, refused
 from tests.lifecycle_scripts.step_node import file, make, said
 
 DAEMON = "/etc/docker/daemon.json"
@@ -89,10 +89,8 @@ def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
 def test_a_broken_daemon_json_is_told_and_left(node: Node, text: str) -> None:
     file(node.host.root, DAEMON, text)
-    with pytest.raises(Failure, match=DAEMON) as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.CONTAINER_CONFIG
-    assert failure.value.final
+    failure = refused(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
+    assert failure.final
     assert node.host.read(DAEMON) == text
     assert calls(node) == []
 
@@ -161,9 +159,7 @@ def test_verify_goes_by_what_runs_and_not_by_files(node: Node) -> None:
     STEP.verify(node)
     assert "containerd keeps its data in /var/lib/containerd" in said(node)
     file(node.host.root, DAEMON, "{}")
-    with pytest.raises(Failure, match="containerd keeps its data in /var/lib/containerd") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.CONTAINER_DISK
+    refused(Code.CONTAINER_DISK, STEP.verify, node, match="containerd keeps its data in /var/lib/containerd")
 
 
 def test_verify_finds_a_docker_that_does_not_run(node: Node) -> None:

@@ -8,7 +8,7 @@ from llm_fleet_node.containers.plugstack import times_loaded
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.pyxis import STEP
-from tests.lifecycle_scripts.convergence import again, applied, converges
+from tests.lifecycle_scripts.convergence import again, applied, converges, refused
 from tests.lifecycle_scripts.step_node import file, make, program
 from tests.pains.told import told
 
@@ -97,10 +97,8 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
     node = fresh(tmp_path, plugstack)
     file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE)
     file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
-    with pytest.raises(Failure, match=r"loads pyxis [23] times") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.PYXIS
-    told(8, failure.value, "loads pyxis")
+    failure = refused(Code.PYXIS, STEP.verify, node, match=r"loads pyxis [23] times")
+    told(8, failure, "loads pyxis")
     STEP.apply(node)
     STEP.verify(node)
     lines = [line for line in (node.host.read(PLUGSTACK) or "").splitlines() if not line.startswith("#")]
@@ -186,17 +184,13 @@ def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tm
 def test_verify_finds_a_plugin_for_another_slurm(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     file(tmp_path, PLUGIN, "of another version")
-    with pytest.raises(Failure, match="srun does not start: error: Incompatible Slurm plugin version") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.PYXIS
+    refused(Code.PYXIS, STEP.verify, node, match="srun does not start: error: Incompatible Slurm plugin version")
 
 
 def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     program(tmp_path, "srun", "print('Usage: srun')")
-    with pytest.raises(Failure, match="srun knows no --container-image") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.PYXIS
+    refused(Code.PYXIS, STEP.verify, node, match="srun knows no --container-image")
 
 
 def test_files_that_include_themselves_come_to_an_end(tmp_path: Path) -> None:

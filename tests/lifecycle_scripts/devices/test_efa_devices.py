@@ -9,6 +9,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Fabric, InstanceType, Training, Variable
 from llm_fleet_node.steps.efa_devices import STEP
 from llm_fleet_node.steps.health_check import _expected as expected_of_health_check  # pyright: ignore[reportPrivateUsage]
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 from tools.synth_environment import ROOT
 
@@ -73,9 +74,7 @@ def test_no_interface_at_all_is_told(tmp_path: Path) -> None:
 
 def test_interfaces_that_libfabric_cannot_use_are_told(root: Path) -> None:
     fi_info(root, 7)
-    with pytest.raises(Failure, match="libfabric can use 7") as failure:
-        STEP.verify(make(root, TRN1))
-    assert failure.value.code is Code.EFA_DEVICES
+    refused(Code.EFA_DEVICES, STEP.verify, make(root, TRN1), match="libfabric can use 7")
 
 
 def test_a_libfabric_that_finds_nothing_is_told(root: Path) -> None:
@@ -132,9 +131,7 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
 def test_memory_that_may_not_be_locked_is_told(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, "/etc/security/limits.d/90-llm-fleet-efa.conf", "* hard memlock 64\n")
-    with pytest.raises(Failure) as failure:
-        STEP.verify(make(root, TRN1))
-    assert failure.value.code is Code.ACCELERATOR_SETTINGS
+    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1))
 
 
 @pytest.mark.parametrize("kind", [M5, InstanceType("ml.new.xlarge", None, None, None)], ids=lambda kind: str(kind.name))

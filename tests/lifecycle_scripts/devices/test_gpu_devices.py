@@ -7,6 +7,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps.gpu_devices import STEP
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, file, make, program
 
 UNIT = "/usr/lib/systemd/system/nvidia-persistenced.service"
@@ -52,9 +53,7 @@ def test_all_gpus_are_there(root: Path) -> None:
 def test_the_daemon_that_keeps_them_awake_is_started_once(root: Path) -> None:
     file(root, UNIT, "")
     program(root, "systemctl", SYSTEMCTL)
-    with pytest.raises(Failure) as failure:
-        STEP.verify(make(root, P5))
-    assert failure.value.code is Code.ACCELERATOR_SETTINGS
+    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, P5))
     node = make(root, P5)
     STEP.apply(node)
     assert node.host.changes == ["enabled nvidia-persistenced.service", "started nvidia-persistenced.service"]
@@ -66,9 +65,7 @@ def test_the_daemon_that_keeps_them_awake_is_started_once(root: Path) -> None:
 
 def test_a_gpu_that_the_driver_lacks_is_told(root: Path) -> None:
     (root / "proc/driver/nvidia/gpus/0000:03:00.0").rmdir()
-    with pytest.raises(Failure, match=r"ml\.p5\.48xlarge has 8 GPUs, the driver has 7") as failure:
-        STEP.verify(make(root, P5))
-    assert failure.value.code is Code.ACCELERATORS
+    refused(Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, the driver has 7")
 
 
 def test_a_gpu_that_fell_off_the_bus_is_told_with_what_the_kernel_says(root: Path) -> None:
@@ -96,9 +93,7 @@ def test_without_nvidia_smi_the_driver_is_believed(root: Path) -> None:
 
 
 def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="the NVIDIA driver does not run") as failure:
-        STEP.verify(make(tmp_path, P5))
-    assert failure.value.code is Code.ACCELERATORS
+    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver does not run")
 
 
 def test_a_type_of_unknown_number_has_one_at_least(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps import neuron_devices
 from llm_fleet_node.steps.neuron_devices import STEP
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, devices, file, make, program, said
 from tests.pains.told import told
 from tools.synth_environment import ROOT
@@ -73,12 +74,10 @@ def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
 def test_a_lost_device_is_told_with_numbers(root: Path) -> None:
     (root / "dev/neuron7").unlink()
     node = make(root, TRN1)
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.ACCELERATORS
-    assert failure.value.cause.startswith("ml.trn1.32xlarge has 16 Neuron devices, /dev has 15 (neuron0, 1, 2")
-    told(25, failure.value, "ml.trn1.32xlarge has 16 Neuron devices, /dev has 15")
-    assert "7" not in failure.value.cause.split("neuron0")[1].split(", ")
+    failure = refused(Code.ACCELERATORS, STEP.verify, node)
+    assert failure.cause.startswith("ml.trn1.32xlarge has 16 Neuron devices, /dev has 15 (neuron0, 1, 2")
+    told(25, failure, "ml.trn1.32xlarge has 16 Neuron devices, /dev has 15")
+    assert "7" not in failure.cause.split("neuron0")[1].split(", ")
 
 
 def test_devices_that_do_not_come_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,9 +115,7 @@ def test_more_devices_than_the_type_has_are_told(root: Path) -> None:
 def test_what_neuron_ls_misses_is_told(root: Path, body: str, told: str) -> None:
     neuron_ls(root, body)
     STEP.apply(make(root, TRN1))
-    with pytest.raises(Failure, match=told) as failure:
-        STEP.verify(make(root, TRN1))
-    assert failure.value.code is Code.ACCELERATORS
+    refused(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=told)
 
 
 @pytest.mark.parametrize("told", ["no json", '{"devices": 16}', "[1, 2]"])
@@ -134,9 +131,7 @@ def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:
     file(tmp_path, RESERVED, "")
     node = make(tmp_path, TRN1)
     STEP.apply(node)
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.NEURON_DRIVER
+    refused(Code.NEURON_DRIVER, STEP.verify, node)
 
 
 def test_a_driver_without_any_device_is_told(tmp_path: Path) -> None:
@@ -179,9 +174,7 @@ def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pyte
 def test_ports_given_away_again_are_told(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
-    with pytest.raises(Failure, match="does not keep the ports 41000,48620 free") as failure:
-        STEP.verify(make(root, TRN1))
-    assert failure.value.code is Code.ACCELERATOR_SETTINGS
+    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not keep the ports 41000,48620 free")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 from llm_fleet_node.exporters import kinds
 from llm_fleet_node.exporters.kinds import EXPORTERS, Exporter
 from llm_fleet_node.exporters.scrape import metrics
-from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.failures import Code
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
-from tests.lifecycle_scripts.convergence import converges
+from tests.lifecycle_scripts.convergence import converges, refused
 from tests.lifecycle_scripts.step_node import file, make, program, said
 from tests.pains.told import told
 
@@ -138,10 +138,8 @@ def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.Monk
 def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "_SECONDS", 0.1)
     monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
-    with pytest.raises(Failure, match="no metric on port 1 ") as failure:
-        STEP.verify(fresh(tmp_path))
-    assert failure.value.code is Code.EXPORTER
-    told(23, failure.value, "LFN84 no metric on port 1 ")
+    failure = refused(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
+    told(23, failure, "LFN84 no metric on port 1 ")
 
 
 @pytest.mark.parametrize(

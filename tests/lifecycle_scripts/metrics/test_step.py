@@ -19,7 +19,7 @@ from llm_fleet_node.steps import metrics as step
 from llm_fleet_node.steps.metrics import STEP
 from llm_fleet_node.watching import program as program_of
 from llm_fleet_node.watching.program import SETTINGS, STATUS, UNIT, UNIT_PATH
-from tests.lifecycle_scripts.convergence import again, converges
+from tests.lifecycle_scripts.convergence import again, converges, refused
 from tests.lifecycle_scripts.metrics.nodes import linux
 from tests.lifecycle_scripts.metrics.service import Service, serve
 from tests.lifecycle_scripts.step_node import file, make, program, said
@@ -99,9 +99,7 @@ def test_another_bundle_starts_the_program_anew(node: Node) -> None:
     STEP.apply(newer)
     assert newer.host.changes == [f"stopped {UNIT}", f"wrote {SETTINGS}", f"started {UNIT}"]
     measured(node, settings="of the older program")
-    with pytest.raises(Failure) as failure:
-        STEP.verify(newer)
-    assert failure.value.code is Code.METRICS_SERVICE
+    refused(Code.METRICS_SERVICE, STEP.verify, newer)
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,9 +146,7 @@ def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_awa
 def test_that_a_unit_runs_proves_nothing(node: Node, told: dict[str, Any], code: Code, words: str) -> None:
     STEP.apply(node)
     measured(node, **told)
-    with pytest.raises(Failure, match=words) as failure:
-        STEP.verify(node)
-    assert failure.value.code is code
+    refused(code, STEP.verify, node, match=words)
     assert not STEP.is_for_jobs, "a node whose values nobody takes works all the same"
 
 

@@ -10,6 +10,7 @@ from llm_fleet_node.downloads import CACHE, fetch, fetch_files, find, is_version
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
 from tests.lifecycle_scripts.step_node import download, file, make
 from tests.pains.told import told
@@ -69,10 +70,8 @@ def test_a_fetch_that_was_killed_leaves_nothing_that_is_used(root: Path) -> None
 
 def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
     stored(root, ARCHIVE).parent.joinpath("enroot-1.0.tar.gz").write_bytes(b"an Archive\n")
-    with pytest.raises(Failure, match="has 11 bytes with SHA-256") as failure:
-        fetch(node_of(root), "enroot")
-    assert failure.value.code is Code.DOWNLOAD_CHANGED
-    told(2, failure.value, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
+    failure = refused(Code.DOWNLOAD_CHANGED, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
+    told(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
     assert [path for path in (root / CACHE.lstrip("/")).rglob("*") if path.is_file()] == []
 
 
@@ -92,25 +91,19 @@ def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
 )
 def test_what_the_mirror_says_is_told_by_its_remedy(root: Path, says: str, code: Code) -> None:
     file(root, "/says", says)
-    with pytest.raises(Failure) as failure:
-        fetch(node_of(root), "enroot")
-    assert failure.value.code is code
-    assert failure.value.cause == f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz: {says}"
+    failure = refused(code, fetch, node_of(root), "enroot")
+    assert failure.cause == f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz: {says}"
 
 
 def test_a_mirror_that_lacks_the_file_is_told(root: Path) -> None:
     (root / "s3/mirror/our/debs" / ARCHIVE.sha256 / "enroot-1.0.tar.gz").unlink()
-    with pytest.raises(Failure) as failure:
-        fetch(node_of(root), "enroot")
-    assert failure.value.code is Code.DOWNLOAD_GONE
-    assert failure.value.final
+    failure = refused(Code.DOWNLOAD_GONE, fetch, node_of(root), "enroot")
+    assert failure.final
 
 
 def test_a_node_without_the_aws_cli_is_told(root: Path) -> None:
     (root / "usr/bin/aws").unlink()
-    with pytest.raises(Failure, match="needs the AWS CLI") as failure:
-        fetch(node_of(root), "enroot")
-    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
+    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="needs the AWS CLI")
 
 
 @pytest.mark.parametrize("files", [(ARCHIVE,), (download("other", b"x", "https://x.example/y"),)])
@@ -130,9 +123,7 @@ def test_a_full_disk_is_told_before_anything_is_fetched(root: Path, monkeypatch:
 
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
-    with pytest.raises(Failure, match="has 11 bytes free, 1 files to fetch take 10500") as failure:
-        fetch(node_of(root, big), "enroot")
-    assert failure.value.code is Code.DISK_FULL
+    refused(Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, 1 files to fetch take 10500")
     assert asked(root) == []
 
 
@@ -144,9 +135,7 @@ def test_many_files_come_side_by_side_and_one_that_fails_is_told(root: Path) -> 
     places = fetch_files(node_of(root, *files), files)
     assert [place.read_text() for place in places] == [str(n) for n in range(9)]
     lost = download("lost", b"lost", "https://x.example/lost.deb")
-    with pytest.raises(Failure, match="lost") as failure:
-        fetch_files(node_of(root, *files, lost), [*files, lost])
-    assert failure.value.code is Code.DOWNLOAD_GONE
+    refused(Code.DOWNLOAD_GONE, fetch_files, node_of(root, *files, lost), [*files, lost], match="lost")
 
 
 def test_the_file_for_this_system_is_found(root: Path) -> None:
@@ -161,9 +150,7 @@ def test_a_file_of_several_versions_must_be_named_with_one(root: Path) -> None:
     ]
     node = node_of(root, *files)
     assert find(node, "rt", version="2.33.10.0") is files[1]
-    with pytest.raises(Failure, match=r"pinned in several versions: 2.30.51.0-6a for any system, 2.33") as failure:
-        find(node, "rt")
-    assert failure.value.code is Code.NOT_PINNED
+    refused(Code.NOT_PINNED, find, node, "rt", match=r"pinned in several versions: 2.30.51.0-6a for any system, 2.33")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from llm_fleet_node.steps.neuron_host import STEP
 from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 
@@ -172,9 +173,7 @@ def test_a_release_too_new_for_the_images_driver_is_told_and_nothing_changes(
 ) -> None:
     image(root, debs, "2.25.4.0")
     node = make(root, TRN1, neuron=neuron("2.33.0", "install"), downloads=downloads)
-    with pytest.raises(Failure, match=r"no runtime of Neuron 2\.33\.0 goes with driver 2\.25\.4\.0") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.NEURON_MISMATCH
+    refused(Code.NEURON_MISMATCH, STEP.apply, node, match=r"no runtime of Neuron 2\.33\.0 goes with driver 2\.25\.4\.0")
     assert versions(root) == {}
 
 
@@ -204,9 +203,7 @@ def test_a_driver_and_runtime_that_do_not_go_together_are_told(
     root: Path, debs: AptRepository, driver: str, release: str, told: str
 ) -> None:
     image(root, debs, driver, release, *PACKAGES)
-    with pytest.raises(Failure, match=told) as failure:
-        run(root, neuron=neuron(release, "verify"))
-    assert failure.value.code is Code.NEURON_MISMATCH
+    refused(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=told)
 
 
 def test_packages_that_the_image_lacks_are_told(root: Path, debs: AptRepository) -> None:
@@ -236,9 +233,7 @@ def test_a_package_that_was_upgraded_behind_our_back_is_told(
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    with pytest.raises(Failure, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, pinned is 2\.28\.23") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.NEURON_PACKAGES
+    refused(Code.NEURON_PACKAGES, STEP.verify, node, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, pinned is 2\.28\.23")
     STEP.apply(node)
     STEP.verify(node)
 
@@ -251,9 +246,9 @@ def test_a_package_that_is_not_held_is_told(root: Path, downloads: Downloads) ->
 
 
 def test_a_release_that_is_not_pinned_is_told(root: Path) -> None:
-    with pytest.raises(Failure, match="nodes of this fleet fetch nothing") as failure:
-        run(root, neuron=neuron("2.28.1", "install"))
-    assert failure.value.code is Code.PACKAGE_MISSING
+    refused(
+        Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="nodes of this fleet fetch nothing"
+    )
 
 
 def test_a_driver_killed_while_it_was_built_is_not_taken_for_the_images(

@@ -12,6 +12,7 @@ from llm_fleet_node.package_managers import apt as apt_module
 from llm_fleet_node.packages import held, install, installed_version, is_installed
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage
 from tests.apt_programs import needs_apt
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import (
     MIRROR,
     asked,
@@ -101,35 +102,25 @@ def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Nod
 def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepository) -> None:
     downloads = Downloads(source="none", mirror_s3_uri=None, files=pin(debs, ALL).files)
     for listed in (downloads, Downloads("none", None, ())):
-        with pytest.raises(Failure, match="tool") as failure:
-            install(make(root, downloads=listed), ["tool"])
-        assert failure.value.code is Code.PACKAGE_MISSING
-        assert failure.value.final
-        assert "llm-fleet mirror" in failure.value.code.remedy
+        failure = refused(Code.PACKAGE_MISSING, install, make(root, downloads=listed), ["tool"], match="tool")
+        assert failure.final
+        assert "llm-fleet mirror" in failure.code.remedy
     assert asked(root) == []
 
 
 def test_a_package_that_is_not_pinned_is_told(root: Path, node: Node) -> None:
-    with pytest.raises(Failure, match="the fleet pins no nothing 9 for debian-13-amd64") as failure:
-        install(node, ["nothing=9"])
-    assert failure.value.code is Code.NOT_PINNED
+    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="the fleet pins no nothing 9 for debian-13-amd64")
 
 
 def test_a_package_pinned_for_another_system_is_told(root: Path, node: Node) -> None:
     file(root, "/etc/os-release", 'ID=ubuntu\nVERSION_ID="22.04"\n')
-    with pytest.raises(Failure) as failure:
-        install(node, ["tool"])
-    assert failure.value.code is Code.NOT_PINNED
-    assert failure.value.cause == (
-        "the fleet pins no tool for ubuntu-22.04-amd64; there is 2:3.0-1 for debian-13-amd64"
-    )
+    failure = refused(Code.NOT_PINNED, install, node, ["tool"])
+    assert failure.cause == ("the fleet pins no tool for ubuntu-22.04-amd64; there is 2:3.0-1 for debian-13-amd64")
 
 
 def test_a_dependency_that_the_lock_lacks_is_told(root: Path, debs: AptRepository) -> None:
     downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It requires nothing, as the lock has it.
-    with pytest.raises(Failure, match="libthing1") as failure:
-        install(make(root, downloads=downloads), ["tool"])
-    assert failure.value.code is Code.PACKAGES_BROKEN
+    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["tool"], match="libthing1")
     assert not is_installed(make(root).host, "tool")
 
 
@@ -184,19 +175,15 @@ def test_another_program_that_installs_is_waited_for_and_told(
     with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(Failure, match="after 1 s") as failure:
-            install(node, ["tool"])
-        assert failure.value.code is Code.PACKAGES_LOCKED
-        told(1, failure.value, "find out what installs packages at start (unattended-upgrades, another script)")
+        failure = refused(Code.PACKAGES_LOCKED, install, node, ["tool"], match="after 1 s")
+        told(1, failure, "find out what installs packages at start (unattended-upgrades, another script)")
         host = make(root).host
         other.communicate("")
     host.run("dpkg", "--unpack", str(next((root / "var/cache/llm-fleet/downloads").rglob("libthing1*.deb"))))
     with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(Failure) as failure:
-            install(node, ["tool"])
-        assert failure.value.code is Code.PACKAGES_LOCKED
+        refused(Code.PACKAGES_LOCKED, install, node, ["tool"])
         other.communicate("")
     install(node, ["tool"])
     assert is_installed(node.host, "tool")
@@ -207,9 +194,7 @@ def test_a_package_whose_script_fails_is_told(root: Path, tmp_path: Path) -> Non
     debs = repository(tmp_path / "more", broken)
     downloads = pin(debs, [broken])
     fill_mirror(root, debs, downloads)
-    with pytest.raises(Failure, match="broken") as failure:
-        install(make(root, downloads=downloads), ["broken"])
-    assert failure.value.code is Code.PACKAGES_BROKEN
+    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["broken"], match="broken")
 
 
 def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node: Node) -> None:
@@ -218,9 +203,7 @@ def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node
     debs = repository(tmp_path / "more", rival)
     downloads = pin(debs, [rival])
     fill_mirror(root, debs, downloads)
-    with pytest.raises(Failure, match="remove") as failure:
-        install(make(root, downloads=downloads), ["rival"])
-    assert failure.value.code is Code.PACKAGES_BROKEN
+    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["rival"], match="remove")
     assert is_installed(node.host, "other")
 
 
@@ -235,9 +218,7 @@ def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
 
 
 def test_a_host_without_any_package_manager_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="neither dpkg's nor rpm's") as failure:
-        is_installed(make(tmp_path).host, "tool")
-    assert failure.value.code is Code.PACKAGES_BROKEN
+    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither dpkg's nor rpm's")
 
 
 def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:

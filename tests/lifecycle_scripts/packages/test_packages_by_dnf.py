@@ -9,6 +9,7 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.package_managers import dnf as dnf_module
 from llm_fleet_node.packages import held, install, installed_version
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
 from tests.lifecycle_scripts.step_node import download, file, make, program
 
@@ -107,18 +108,14 @@ def test_a_dependency_too_old_is_brought_up_to_date(root: Path) -> None:
 def test_what_dnf_cannot_do_is_told(root: Path) -> None:
     file(root, "/rpms/lib", "1.0-1")
     node = node_of(root, rpm(root, "tool", "3.0-1"))
-    with pytest.raises(Failure, match="nothing provides lib") as failure:
-        install(node, ["tool"])
-    assert failure.value.code is Code.PACKAGES_BROKEN
+    refused(Code.PACKAGES_BROKEN, install, node, ["tool"], match="nothing provides lib")
 
 
 def test_another_dnf_that_does_not_end_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnf_module, "LOCK_SECONDS", 0.5)
     monkeypatch.setattr(dnf_module, "INSTALL_SECONDS", 0.5)
     file(root, "/dnf-says", "Waiting for process with pid 4711 to finish.")
-    with pytest.raises(Failure, match="pid 4711") as failure:
-        install(node_of(root, rpm(root, "lib", "2.0-1")), ["lib"])
-    assert failure.value.code is Code.PACKAGES_LOCKED
+    refused(Code.PACKAGES_LOCKED, install, node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], match="pid 4711")
 
 
 def test_a_configuration_in_which_nothing_can_be_held_is_told(root: Path) -> None:

@@ -13,6 +13,7 @@ from llm_fleet_node.downloads import fetch
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Downloads
 from llm_fleet_node.node import Node
+from tests.lifecycle_scripts.convergence import refused
 from tests.lifecycle_scripts.packages.apt_root import lay_out
 from tests.lifecycle_scripts.step_node import download, make, said
 
@@ -111,17 +112,13 @@ def test_a_server_that_is_busy_is_asked_again(tmp_path: Path, server: Vendor, mo
 @pytest.mark.parametrize("status", ["404", "403", "410"])
 def test_a_file_that_is_gone_is_told_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
     server.mood = [status] * 9
-    with pytest.raises(Failure, match=f"the server says {status}") as failure:
-        get(tmp_path, server)
-    assert failure.value.code is Code.DOWNLOAD_GONE
+    refused(Code.DOWNLOAD_GONE, get, tmp_path, server, match=f"the server says {status}")
     assert len(server.ranges) == 1
 
 
 def test_a_server_that_stays_down_is_told(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["503"] * 9
-    with pytest.raises(Failure, match="503") as failure:
-        get(tmp_path, server)
-    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
+    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="503")
     assert len(server.ranges) == 4
 
 
@@ -135,9 +132,7 @@ def test_a_place_where_nobody_answers_is_told(tmp_path: Path, server: Vendor) ->
 
 def test_another_file_of_the_same_size_is_refused_and_begun_anew(tmp_path: Path, server: Vendor) -> None:
     server.content = CONTENT[::-1]
-    with pytest.raises(Failure) as failure:
-        get(tmp_path, server)
-    assert failure.value.code is Code.DOWNLOAD_CHANGED
+    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server)
     server.content = CONTENT
     fetched = fetch(
         make(tmp_path, downloads=Downloads("vendor", None, (download("tool", CONTENT, server.url, kind="wheel"),))),
@@ -147,13 +142,11 @@ def test_another_file_of_the_same_size_is_refused_and_begun_anew(tmp_path: Path,
 
 
 def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
-    with pytest.raises(Failure, match="more than the 100 bytes that are pinned") as failure:
-        get(tmp_path, server, CONTENT[:100])
-    assert failure.value.code is Code.DOWNLOAD_CHANGED
+    refused(
+        Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the 100 bytes that are pinned"
+    )
 
 
 def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor, "_SECONDS", -100.0)
-    with pytest.raises(Failure, match="not in time") as failure:
-        get(tmp_path, server)
-    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
+    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="not in time")

@@ -18,7 +18,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import environments, pinned, shared_files
 from llm_fleet_node.training import marker as marker_module
-from tests.lifecycle_scripts.convergence import KilledError, again
+from tests.lifecycle_scripts.convergence import KilledError, again, refused
 from tests.lifecycle_scripts.step_node import file, program
 from tests.lifecycle_scripts.training.training_node import (
     CONTROLLER,
@@ -360,6 +360,4 @@ def test_storage_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pyt
 
     node = ready(tmp_path)
     monkeypatch.setattr(environments, "build_once", refuse)
-    with pytest.raises(Failure, match=r"LFN130 .*Read-only") as told:
-        STEP.apply(node)
-    assert told.value.code is Code.TRAINING_STORAGE
+    refused(Code.TRAINING_STORAGE, STEP.apply, node, match=r"LFN130 .*Read-only")

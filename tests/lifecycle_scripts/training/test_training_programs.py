@@ -10,7 +10,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_programs import STEP
 from llm_fleet_node.training import programs, storage
-from tests.lifecycle_scripts.convergence import KilledError, again, applied, converges
+from tests.lifecycle_scripts.convergence import KilledError, again, applied, converges, refused
 from tests.lifecycle_scripts.step_node import file
 from tests.lifecycle_scripts.training.training_node import BUNDLE, CONTROLLER, FOLDER, make
 
@@ -131,9 +131,7 @@ def test_no_room_is_the_shared_storages_and_not_the_nodes(tmp_path: Path, monkey
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(Failure, match="LFN131") as told:
-        STEP.apply(make(tmp_path))
-    assert told.value.code is Code.SHARED_FULL
+    refused(Code.SHARED_FULL, STEP.apply, make(tmp_path), match="LFN131")
 
 
 def test_storage_that_refuses_is_told_with_its_path(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.users.as_user import as_user, in_process_of
+from tests.lifecycle_scripts.convergence import refused
 
 pytestmark = pytest.mark.root
 NOBODY = (65534, 65534)
@@ -56,9 +57,7 @@ def test_a_failure_comes_back_whole() -> None:
 
 
 def test_a_defect_comes_back_with_its_place() -> None:
-    with pytest.raises(Failure, match="in _defect") as failure:
-        in_process_of(Host(), NOBODY, "/", _defect)
-    assert failure.value.code is Code.UNFORESEEN
+    refused(Code.UNFORESEEN, in_process_of, Host(), NOBODY, "/", _defect, match="in _defect")
 
 
 def test_a_killed_process_is_told() -> None:

@@ -11,7 +11,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.people_parts import Directory
 from llm_fleet_node.steps.directory import STEP
 from llm_fleet_node.users import sssd
-from tests.lifecycle_scripts.convergence import again, applied
+from tests.lifecycle_scripts.convergence import again, applied, refused
 from tests.lifecycle_scripts.step_node import file, make, mount, program, said
 
 PASSWORD = "correct=horse %u #battery"
@@ -162,19 +162,15 @@ def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
 def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
-    with pytest.raises(Failure) as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.DIRECTORY_SECRET
-    assert failure.value.final
-    assert not secret.strip() or secret not in str(failure.value)
+    failure = refused(Code.DIRECTORY_SECRET, STEP.apply, node)
+    assert failure.final
+    assert not secret.strip() or secret not in str(failure)
     assert not node.host.path(sssd.CONF).exists()
 
 
 def test_a_secret_out_of_reach_is_told(node: Node) -> None:
     program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
-    with pytest.raises(Failure, match="AccessDenied") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.DIRECTORY_SECRET
+    refused(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
 
 
 def test_without_sssd_and_without_downloads_the_node_says_so(node: Node) -> None:
@@ -182,18 +178,14 @@ def test_without_sssd_and_without_downloads_the_node_says_so(node: Node) -> None
     file(node.host.root, "/var/lib/dpkg/status", "")
     program(node.host.root, "dpkg-query", "sys.exit(1)")
     program(node.host.root, "dpkg", "pass")
-    with pytest.raises(Failure) as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.PACKAGE_MISSING
+    refused(Code.PACKAGE_MISSING, STEP.apply, node)
 
 
 def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/status", "Offline")
-    with pytest.raises(Failure, match=r"no answer of corp\.example\.com") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.DIRECTORY_DOWN
+    refused(Code.DIRECTORY_DOWN, STEP.verify, node, match=r"no answer of corp\.example\.com")
 
 
 def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
@@ -215,9 +207,7 @@ def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
     STEP.apply(node)
     STEP.verify(node)
     file(node.host.root, "/person", "")
-    with pytest.raises(Failure, match="ada") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.DIRECTORY_USER
+    refused(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
@@ -225,16 +215,12 @@ def test_nobody_and_a_stranger_are_told(node: Node, person: str, monkeypatch: py
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/person", person)
-    with pytest.raises(Failure, match="ada") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.DIRECTORY_USER
+    refused(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
 
 
 def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> None:
     file(node.host.root, "/broken", "")
-    with pytest.raises(Failure, match="Job for sssd") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.DIRECTORY_DOWN
+    refused(Code.DIRECTORY_DOWN, STEP.apply, node, match="Job for sssd")
     (node.host.root / "broken").unlink()
     STEP.apply(node)
     node.host.path(sssd.CONF).chmod(0o644)

@@ -10,7 +10,7 @@ from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Accounting
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.slurm_accounts import STEP
-from tests.lifecycle_scripts.convergence import again, converges
+from tests.lifecycle_scripts.convergence import again, converges, refused
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, program, said
 
 # Keeps associations in /records, a line `cluster|account|user` each, as slurmdbd does.
@@ -78,9 +78,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
 
 
 def test_verify_names_what_is_missing(node: Node) -> None:
-    with pytest.raises(Failure, match="research, alice in research, carl in research") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SLURM_ACCOUNTS
+    refused(Code.SLURM_ACCOUNTS, STEP.verify, node, match="research, alice in research, carl in research")
 
 
 def test_whoever_was_quicker_is_no_failure(node: Node) -> None:
@@ -113,9 +111,7 @@ def test_without_accounting_there_is_nothing_to_do(node: Node) -> None:
 
 def test_accounting_that_the_fleet_wants_and_slurm_lacks_is_told(node: Node) -> None:
     file(node.host.root, "/storage", "(null)")
-    with pytest.raises(Failure, match="keeps no records") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.SLURM_ACCOUNTS
+    refused(Code.SLURM_ACCOUNTS, STEP.apply, node, match="keeps no records")
 
 
 def test_it_is_skipped_without_accounts(tmp_path: Path) -> None:

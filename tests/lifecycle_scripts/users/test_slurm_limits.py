@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.failures import Code
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Accounting
 from llm_fleet_node.marked_block import with_block
@@ -17,7 +17,7 @@ from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ, 
 from llm_fleet_node.users.slurm_accounts import was_there
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
 from llm_fleet_node.users.slurm_limits import ORGANISATION
-from tests.lifecycle_scripts.convergence import applied
+from tests.lifecycle_scripts.convergence import applied, refused
 from tests.lifecycle_scripts.step_node import ALICE, file, make, program
 
 _NO_COUNTS = tuple(
@@ -204,18 +204,14 @@ def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/records", records(node).replace('"MaxJobs": "8"', '"MaxJobs": "80"'))
-    with pytest.raises(Failure, match="research is without MaxJobs=8") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SLURM_LIMITS
+    refused(Code.SLURM_LIMITS, STEP.verify, node, match="research is without MaxJobs=8")
 
 
 def test_limits_that_nobody_enforces_are_no_limits(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
-    with pytest.raises(Failure, match="AccountingStorageEnforce without limits") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+    refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
 
 
 def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
@@ -236,15 +232,11 @@ def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
 @pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
 def test_where_the_platforms_file_is_not_ours_to_write_it_is_only_looked_at(tmp_path: Path, hook: str) -> None:
     node = fresh(tmp_path, hook=hook)
-    with pytest.raises(Failure, match="without gres/gpu") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+    refused(Code.LIMITS_NOT_ENFORCED, STEP.apply, node, match="without gres/gpu")
     assert node.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
     counted = fresh(tmp_path, hook=hook, enforced="AccountingStorageTRES=gres/gpu\n")
     STEP.apply(counted)
-    with pytest.raises(Failure, match="AccountingStorageEnforce") as failure:
-        STEP.verify(counted)
-    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+    refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, counted, match="AccountingStorageEnforce")
 
 
 def test_without_accounts_any_more_the_block_is_taken_out_again(tmp_path: Path) -> None:

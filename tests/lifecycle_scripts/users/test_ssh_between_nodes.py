@@ -14,7 +14,7 @@ from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps.ssh_between_nodes import STEP
 from llm_fleet_node.steps.users import STEP as USERS
 from llm_fleet_node.users import host_keys, own_key
-from tests.lifecycle_scripts.convergence import again, applied, converges
+from tests.lifecycle_scripts.convergence import again, applied, converges, refused
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, program, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
@@ -176,9 +176,7 @@ def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
 def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
-    with pytest.raises(Failure, match="does not hold this node's host keys") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SSH_BETWEEN_NODES
+    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not hold this node's host keys")
     STEP.apply(node)
     STEP.verify(node)
 
@@ -203,17 +201,13 @@ def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
 def test_verify_finds_a_user_without_the_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/bob/.ssh/authorized_keys", "", 0o600)
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.HOME_UNFIT
+    refused(Code.HOME_UNFIT, STEP.verify, node)
 
 
 def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Connection refused' >&2; exit 255\n", 0o755)
-    with pytest.raises(Failure, match="Connection refused") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SSH_BETWEEN_NODES
+    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
 
 
 def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
@@ -228,9 +222,7 @@ def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -
         ("", "shows no host key"),
     ):
         file(tmp_path, "/shown", shown)
-        with pytest.raises(Failure, match=says) as failure:
-            STEP.verify(node)
-        assert failure.value.code is Code.SSH_BETWEEN_NODES
+        refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match=says)
 
 
 def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_path: Path) -> None:
@@ -246,9 +238,7 @@ def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pyte
     STEP.apply(node)
     file(tmp_path, "/penalty", "closed by remote host\n" * 1000)
     monkeypatch.setattr(host_keys, "_PENALTY_SECONDS", 0.2)
-    with pytest.raises(Failure, match="closes each connection") as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SSH_BETWEEN_NODES
+    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="closes each connection")
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
@@ -286,9 +276,7 @@ def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatc
 def test_an_unmounted_file_system_is_told(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "")
     for action in (STEP.apply, STEP.verify):
-        with pytest.raises(Failure) as failure:
-            action(node)
-        assert failure.value.code is Code.HOME_UNFIT
+        refused(Code.HOME_UNFIT, action, node)
 
 
 def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path: Path) -> None:

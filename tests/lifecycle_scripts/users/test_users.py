@@ -13,7 +13,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.users import STEP
 from llm_fleet_node.users import account_locks, authorized_keys, home
 from llm_fleet_node.users.places import home_place
-from tests.lifecycle_scripts.convergence import again, converges, snapshot
+from tests.lifecycle_scripts.convergence import again, converges, refused, snapshot
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
@@ -72,10 +72,8 @@ def test_a_lock_whose_number_another_program_got_is_removed(node: Node) -> None:
 def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
     file(node.host.root, "/etc/group.lock", "77")
     file(node.host.root, "/proc/77/comm", "useradd\n")
-    with pytest.raises(Failure) as failure:
-        account_locks.wait_until_free(node.host, seconds=0.2)
-    assert failure.value.code is Code.ACCOUNT_FILES
-    assert "/etc/group.lock" in failure.value.cause
+    failure = refused(Code.ACCOUNT_FILES, account_locks.wait_until_free, node.host, seconds=0.2)
+    assert "/etc/group.lock" in failure.cause
     assert node.host.read("/etc/group.lock") == "77"
 
 
@@ -91,10 +89,8 @@ def test_a_taken_name_or_number_is_told_before_anything_is_changed(tmp_path: Pat
     lay_down(tmp_path)
     node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
     before = snapshot(tmp_path)
-    with pytest.raises(Failure, match=says) as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.USER_IDS
-    assert failure.value.final
+    failure = refused(Code.USER_IDS, STEP.apply, node, match=says)
+    assert failure.final
     assert snapshot(tmp_path) == before
     with pytest.raises(Failure, match=says):
         STEP.verify(node)
@@ -154,9 +150,7 @@ def test_keys_that_the_user_added_stay(node: Node) -> None:
 def test_verify_finds_a_key_taken_out(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/alice/.ssh/authorized_keys", "")
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.HOME_UNFIT
+    refused(Code.HOME_UNFIT, STEP.verify, node)
 
 
 def test_verify_finds_a_missing_user(node: Node) -> None:
@@ -167,9 +161,7 @@ def test_verify_finds_a_missing_user(node: Node) -> None:
 def test_verify_finds_sudo_that_does_not_work(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/sudoers.d/llm-fleet", "bob ALL=(ALL:ALL) NOPASSWD:ALL\n", 0o440)
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
-    assert failure.value.code is Code.SUDOERS
+    refused(Code.SUDOERS, STEP.verify, node)
 
 
 def test_verify_asks_sudo_itself(node: Node) -> None:
@@ -181,9 +173,7 @@ def test_verify_asks_sudo_itself(node: Node) -> None:
 
 def test_what_visudo_refuses_is_not_put_in_place(node: Node) -> None:
     file(node.host.root, "/usr/bin/visudo", "#!/bin/sh\necho broken; exit 1\n", 0o755)
-    with pytest.raises(Failure, match="broken") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.SUDOERS
+    refused(Code.SUDOERS, STEP.apply, node, match="broken")
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
 
 
@@ -196,9 +186,7 @@ def test_sudo_without_sudo_on_the_node_is_told(tmp_path: Path) -> None:
 def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "overlay / overlay rw 0 0\n")
     for action in (STEP.apply, STEP.verify):
-        with pytest.raises(Failure, match="nothing is mounted on /fsx") as failure:
-            action(node)
-        assert failure.value.code is Code.HOME_UNFIT
+        refused(Code.HOME_UNFIT, action, node, match="nothing is mounted on /fsx")
     assert not node.host.path("/fsx").exists()
 
 
@@ -212,9 +200,7 @@ def test_a_home_that_is_a_file_is_told(node: Node) -> None:
 def test_a_home_of_another_is_told_and_left(node: Node) -> None:
     node.host.path("/fsx/home/alice").mkdir(parents=True)
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
-    with pytest.raises(Failure, match="belongs to uid 4711") as failure:
-        STEP.apply(node)
-    assert failure.value.code is Code.HOME_OWNER
+    refused(Code.HOME_OWNER, STEP.apply, node, match="belongs to uid 4711")
     assert node.host.path("/fsx/home/alice").stat().st_uid == 4711
 
 
