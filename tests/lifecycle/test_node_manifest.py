@@ -1,6 +1,7 @@
-"""The file from which a node learns what it is."""
+"""The file from which a node learns what it is; and what synth knows of the steps is what their files say."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.hyperpod import InstanceType
+from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render, render_instance_type
 from llm_fleet.rules.problem import FleetError
@@ -32,6 +34,7 @@ from llm_fleet.spec.slurm_database import AccountingDatabase
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check
 from llm_fleet_node.schema import KEYWORDS
+from tools import make_node_steps
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent / "manifests"
@@ -332,3 +335,24 @@ def test_both_sides_refuse_alike(change: dict[str, Any]) -> None:
 def test_metrics_of_a_parallelcluster_keep_their_name_when_its_hash_changes() -> None:
     document = rendered(ClusterMetrics.cloudwatch(), platform=NodePlatform.PARALLELCLUSTER)
     assert (document["metrics"]["cluster"], document["metrics"]["log_group"]) == ("train", "/llm-fleet/metrics/train")
+
+
+def test_generated_list_of_steps_is_that_of_the_step_files() -> None:
+    made = make_node_steps.text()
+    if os.environ.get("UPDATE_GOLDEN"):
+        make_node_steps.PLACE.write_text(made, encoding="utf-8")
+    assert make_node_steps.PLACE.read_text(encoding="utf-8") == made, "steps have changed: run `make golden`"
+
+
+def test_the_catalog_reads_every_step_with_all_that_is_told_of_it() -> None:
+    told = json.loads(make_node_steps.PLACE.read_text(encoding="utf-8"))["facts"]
+    read = {
+        name: {
+            "summary": step.summary,
+            "roles": list(step.roles),
+            "hooks": list(step.hooks),
+            "needs": list(step.needs),
+        }
+        for name, step in node_steps().items()
+    }
+    assert read == told

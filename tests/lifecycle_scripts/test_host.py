@@ -1,5 +1,7 @@
-"""The host: what it reads and writes."""
+"""The host: what it reads and writes. A writer killed in the middle leaves a draft, which the next one takes away."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,29 @@ def test_a_program_of_a_node_does_without_a_process_what_it_does_in_one(
         except CommandFailed as failed:
             ended.append((failed.returncode, failed.output.splitlines()[-1] if failed.output else ""))
     assert ended[0] == ended[1]
+
+
+def killed_before_replacing(root: Path) -> None:
+    """Write /etc/conf in a process that is killed when its draft is whole."""
+    child = os.fork()
+    if not child:
+        os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+        Host(root).write("/etc/conf", "half")
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def test_the_next_writer_takes_it_away(tmp_path: Path):
+    killed_before_replacing(tmp_path)
+    (draft,) = (tmp_path / "etc").iterdir()
+    assert draft.name.startswith(".conf.draft-")
+    Host(tmp_path).write("/etc/conf", "whole")
+    assert {path.name: path.read_text() for path in (tmp_path / "etc").iterdir()} == {"conf": "whole"}
+
+
+def test_the_draft_of_a_writer_that_lives_is_left(tmp_path: Path):
+    other = tmp_path / "etc" / ".conf.draft-1"
+    other.parent.mkdir()
+    other.write_text("somebody else's")
+    Host(tmp_path).write("/etc/conf", "whole")
+    assert other.read_text() == "somebody else's"

@@ -1,7 +1,16 @@
-"""The cache's folder is everybody's, and one node has a timer that looks through it."""
+"""The cache's folder is everybody's, and one node has a timer that looks through it.
 
+Compiled graphs that nobody uses are removed, and nothing else: whatever users put into their folder.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,3 +108,168 @@ def test_it_is_skipped_where_there_is_no_cache_or_no_way_to_it(tmp_path: Path) -
 
 def test_killed_anywhere_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, controller, tmp_path) == 6
+
+
+PROGRAM = Path(__file__).parents[3] / "lifecycle_scripts/node_files/training/clean_compile_cache.py"
+VERSION = "neuronxcc-2.23.6484.0+3b612583"
+DAY = 86400
+
+
+def graph(cache: Path, name: str, *, age: float, size: int = 4096, whole: bool = True, lock: bool = True) -> Path:
+    """A compiled graph that was last touched `age` days ago."""
+    folder = cache / VERSION / f"MODULE_{name}"
+    folder.mkdir(parents=True)
+    (folder / "model.hlo_module.pb").write_bytes(b"h")
+    (folder / "compile_flags.json").write_text("[]")
+    (folder / "model.neff").write_bytes(b"n" * size)
+    if lock:
+        (folder / "model.hlo_module.pb.lock").touch()
+    if whole:
+        (folder / "model.done").touch()
+    for path in (*folder.iterdir(), folder):
+        aged(path, age)
+    return folder
+
+
+def aged(path: Path, age: float) -> None:
+    then = time.time() - age * DAY
+    os.utime(path, (then, then))
+
+
+def clean(cache: Path, *options: str, days: float = 30) -> str:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", PROGRAM, str(cache), "--max-age-days", str(days), *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def left(cache: Path) -> set[str]:
+    return {path.name.removeprefix("MODULE_") for path in cache.glob("neuronxcc-*/*")}
+
+
+def test_what_is_unused_for_too_long_goes_and_the_rest_stays(tmp_path: Path) -> None:
+    graph(tmp_path, "old", age=31)
+    graph(tmp_path, "young", age=29)
+    said = clean(tmp_path)
+    assert left(tmp_path) == {"young"}
+    assert "2 graphs" in said
+    assert "removed: 1" in said
+    assert f"{VERSION}/MODULE_old, last used" in said
+
+
+def test_of_too_many_the_least_used_go_first(tmp_path: Path) -> None:
+    for number in range(5):
+        graph(tmp_path, str(number), age=10 - number, size=1 << 20)
+    clean(tmp_path, "--max-gib", str(2.5 / 1024))
+    assert left(tmp_path) == {"3", "4"}
+
+
+@pytest.mark.parametrize(("name", "read", "written"), [("model.neff", 2, 100), ("model.hlo_module.pb.lock", 100, 2)])
+def test_one_that_was_touched_in_any_way_is_used(tmp_path: Path, name: str, read: float, written: float) -> None:
+    """Read, on a file system that keeps the time of that, or its lock taken."""
+    folder = graph(tmp_path, "a", age=100)
+    now = time.time()
+    os.utime(folder / name, (now - read * DAY, now - written * DAY))
+    clean(tmp_path)
+    assert left(tmp_path) == {"a"}
+
+
+def test_one_that_is_being_compiled_is_never_removed(tmp_path: Path) -> None:
+    """A lock file says nothing: it stays behind. That nothing has changed for a day does."""
+    graph(tmp_path, "compiles", age=0.9, whole=False)
+    graph(tmp_path, "compiles-without-lock", age=0.9, whole=False, lock=False)
+    graph(tmp_path, "failed-yesterday", age=1.1, whole=False)
+    graph(tmp_path, "just-made", age=0.01)
+    clean(tmp_path, "--max-gib", "0", days=0.5)
+    assert left(tmp_path) == {"compiles", "compiles-without-lock", "just-made"}
+
+
+def test_nothing_else_in_the_folder_is_looked_at(tmp_path: Path) -> None:
+    others = ["notes.txt", "MODULE_x/model.done", "neuronxcc-1/readme", "neuronxcc-1/OTHER/model.done", "x/MODULE_1/a"]
+    for name in others:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        aged(tmp_path / name, 1000)
+    clean(tmp_path, "--max-gib", "0")
+    assert all((tmp_path / name).exists() for name in others)
+
+
+def test_links_are_never_followed_out_of_it(tmp_path: Path) -> None:
+    """The folder is everybody's: what root removes in it must not be somebody else's file."""
+    cache, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
+    precious = graph(elsewhere, "precious", age=1000)
+    folder = graph(cache, "old", age=1000)
+    for target, place in (
+        (elsewhere / VERSION, cache / "neuronxcc-9"),
+        (precious, cache / VERSION / "MODULE_linked"),
+        (precious, folder / "inner"),
+        (precious / "model.neff", folder / "file"),
+    ):
+        place.symlink_to(target)
+        then = time.time() - 1000 * DAY
+        os.utime(place, (then, then), follow_symlinks=False)
+    aged(folder, 1000)
+    clean(cache, "--max-gib", "0")
+    assert sorted(path.name for path in precious.iterdir()) == [
+        *("compile_flags.json", "model.done", "model.hlo_module.pb", "model.hlo_module.pb.lock", "model.neff"),
+    ]
+    assert not folder.exists()
+    assert (cache / VERSION / "MODULE_linked").is_symlink()
+
+
+def test_folders_within_a_graph_go_with_it(tmp_path: Path) -> None:
+    folder = graph(tmp_path, "old", age=100)
+    (folder / "work/deep").mkdir(parents=True)
+    (folder / "work/deep/file").write_text("x")
+    for path in (folder / "work/deep/file", folder):
+        aged(path, 100)
+    clean(tmp_path)
+    assert left(tmp_path) == set()
+
+
+def test_what_a_killed_run_has_begun_to_remove_is_removed(tmp_path: Path) -> None:
+    (tmp_path / VERSION / ".llm-fleet-removed-MODULE_a").mkdir(parents=True)
+    (tmp_path / VERSION / ".llm-fleet-removed-MODULE_a/model.neff").touch()
+    clean(tmp_path)
+    assert left(tmp_path) == set()
+
+
+def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
+    graph(tmp_path, "old", age=100)
+    assert "would be removed: 1" in clean(tmp_path, "--dry-run")
+    assert left(tmp_path) == {"old"}
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, PROGRAM, tmp_path / "none", "--max-age-days", "1"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{tmp_path}/none cannot be cleaned:")
+
+
+def test_one_that_is_used_while_others_are_looked_at_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = graph(tmp_path, "old", age=31)
+    graph(tmp_path, "other", age=31)
+    spec = importlib.util.spec_from_file_location("cleaner", PROGRAM)
+    assert spec
+    assert spec.loader
+    cleaner = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "cleaner", cleaner)  # where its dataclass looks itself up
+    spec.loader.exec_module(cleaner)
+    choose = cleaner.to_remove
+
+    def use(*words: Any) -> Any:
+        (old / "model.hlo_module.pb.lock").touch()
+        return choose(*words)
+
+    monkeypatch.setattr(cleaner, "to_remove", use)
+    monkeypatch.setattr(sys, "argv", ["clean", str(tmp_path), "--max-age-days", "30"])
+    assert cleaner.main() == 0
+    assert left(tmp_path) == {"old"}
+    assert "removed: 1" in capsys.readouterr().out

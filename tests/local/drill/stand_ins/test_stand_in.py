@@ -1,9 +1,18 @@
-"""Every stand-in says what it is, and what it was asked is told by node, whoever asked."""
+"""Every stand-in says what it is, and what it was asked is told by node, whoever asked.
+
+The nodes' Python is this machine's own 3.11, copied whole enough to run elsewhere; another one is refused.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from local.drill.image.prerequisites import MissingPrerequisite
+from local.drill.stand_ins import interpreter
 from local.drill.stand_ins.shared import lay_out
 from local.drill.stand_ins.stand_in import calls, stand_ins
 
@@ -22,3 +31,42 @@ def test_calls_of_root_and_of_others_are_of_one_node(tmp_path: Path) -> None:
     (shared / "calls" / "ip-10-1-0-4.jsonl").write_text(line.format(at=2.5))
     (shared / "calls" / "ip-10-1-0-4.2001.jsonl").write_text(line.format(at=1.5))
     assert [(call.node, call.at) for call in calls(shared)] == [("ip-10-1-0-4", 1.5), ("ip-10-1-0-4", 2.5)]
+
+
+_IS_311 = sys.version_info[:2] == (3, 11)
+
+
+@pytest.mark.skipif(not _IS_311, reason="this machine's Python is another")
+def test_the_copy_runs_from_its_own_place(tmp_path: Path) -> None:
+    place = interpreter.provide(tmp_path)
+    asked = "import ssl, sys; print(sys.prefix, sys.version_info[:2], ssl.__file__)"
+    env = {"LD_LIBRARY_PATH": str(place / "lib")}
+    told = subprocess.run(
+        [place / "bin/python3.11", "-I", "-c", asked], env=env, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split("\n")[0] == f"{place} (3, 11) {place}/lib/python3.11/ssl.py"
+    assert not (place / "lib/python3.11/site-packages").exists()
+    assert interpreter.provide(tmp_path) == place, "it is copied once"
+
+
+def test_without_a_python_of_that_version_it_says_what_to_do(tmp_path: Path) -> None:
+    other = tmp_path / "python3.11"
+    other.write_text("#!/bin/sh\necho '{\"is\": [3, 12]}'\n")
+    other.chmod(0o755)
+    broken = tmp_path / "shim"
+    broken.write_text("#!/bin/sh\nexit 127\n")
+    broken.chmod(0o755)
+    with pytest.raises(MissingPrerequisite, match=r"train with Python 3\.11, and this machine has none: install it"):
+        interpreter.provide(tmp_path / "kept", programs=(str(other), str(broken), str(tmp_path / "none")))
+    assert not (tmp_path / "kept").exists()
+
+
+def test_it_is_shown_to_nodes_whose_environment_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def provide(folder: Path) -> Path:
+        return folder / "python"
+
+    monkeypatch.setattr(interpreter, "provide", provide)
+    named = {"training": {"environments": [{"program": interpreter.PROGRAM}]}}
+    assert interpreter.wanted_by(named, tmp_path) == {interpreter.PLACE: tmp_path / "python"}
+    for other in ({"training": {"environments": [{"program": "python3.10"}]}}, {"training": None}, {}):
+        assert interpreter.wanted_by(other, tmp_path) == {}
