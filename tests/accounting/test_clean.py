@@ -4,7 +4,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet import FleetKey, FleetNetwork, NetworkSpec, SlurmDatabase, SlurmDatabaseSpec
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 
 
 @pytest.fixture
@@ -20,6 +20,5 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder):
-    assert finder(app) == []
+def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack):
+    assert all_findings(app) == []

@@ -3,11 +3,10 @@
 import aws_cdk as cdk
 
 from llm_fleet.iam.node_role import NodeRole
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 from tests.iam.test_permissions import FEATURE_SETS
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, stack: cdk.Stack, finder: Finder) -> None:
+def test_no_checker_finds_anything(app: cdk.App, stack: cdk.Stack) -> None:
     NodeRole(stack, "Role", features=FEATURE_SETS["all"])
-    assert finder(app) == []
+    assert all_findings(app) == []
