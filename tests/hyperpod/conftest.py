@@ -8,7 +8,9 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec, NetworkSpec
+from llm_fleet.network.network import Network
 from tests.made_clusters import hyperpod_cluster
+from tests.made_networks import existing_network
 
 ZONE = "usw2-az4"
 OTHER_ZONE = "usw2-az1"
@@ -17,12 +19,18 @@ MakeCluster = Callable[..., HyperPodCluster]
 
 
 @pytest.fixture
-def network(stack: cdk.Stack) -> FleetNetwork:
-    return FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
+def network(stack: cdk.Stack) -> Network:
+    return existing_network(stack)
 
 
 @pytest.fixture
-def lustre(stack: cdk.Stack, network: FleetNetwork) -> LustreFileSystem:
+def whole_network(stack: cdk.Stack) -> FleetNetwork:
+    """Return a network that is made here: 40 resources, where few tests look at them."""
+    return FleetNetwork(stack, "WholeNetwork", NetworkSpec(availability_zone_ids=[ZONE, OTHER_ZONE]))
+
+
+@pytest.fixture
+def lustre(stack: cdk.Stack, network: Network) -> LustreFileSystem:
     return LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
 
 
@@ -35,7 +43,7 @@ def launch_groups() -> list[InstanceGroup]:
 
 
 @pytest.fixture
-def make(stack: cdk.Stack, network: FleetNetwork, launch_groups: list[InstanceGroup]) -> MakeCluster:
+def make(stack: cdk.Stack, network: Network, launch_groups: list[InstanceGroup]) -> MakeCluster:
     """Make a cluster of the launch post's groups, with `more` groups and any other keyword."""
 
     def make_cluster(*more: InstanceGroup, id: str = "Train", **options: Any) -> HyperPodCluster:

@@ -27,6 +27,11 @@ LAGGING = ("ml.p5e.48xlarge", "ml.trn2.48xlarge")
 
 
 @pytest.fixture
+def network(whole_network: FleetNetwork) -> FleetNetwork:
+    return whole_network
+
+
+@pytest.fixture
 def everything(stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem) -> cdk.Stack:
     """A cluster with most of what there is, beside all its neighbours."""
     key = kms.Key(stack, "Key", enable_key_rotation=True)

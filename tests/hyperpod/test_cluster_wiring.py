@@ -27,13 +27,14 @@ from llm_fleet import (
     RollingUpdate,
     ScheduledUpdate,
 )
+from llm_fleet.network.network import Network
 
 Make = Callable[..., HyperPodCluster]
 Properties = Callable[[], dict[str, Any]]
 
 
 def test_own_security_group_reaches_the_other_nodes_and_the_files(
-    make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
+    make: Make, properties: Properties, stack: cdk.Stack, network: Network, lustre: LustreFileSystem
 ) -> None:
     own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
     make(InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=[own]), lustre=lustre)
@@ -53,7 +54,7 @@ def test_own_security_group_reaches_the_other_nodes_and_the_files(
     assert file_system, "the group's nodes cannot reach Lustre's port"
 
 
-def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk.Stack, network: Network) -> None:
     make(InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=["sg-0123456789abcdef0"]))
     rule = {
         "GroupId": "sg-0123456789abcdef0",
@@ -62,7 +63,7 @@ def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk
     Template.from_stack(stack).has_resource_properties("AWS::EC2::SecurityGroupIngress", rule)
 
 
-def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     guard = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
     secret = secretsmanager.Secret(stack, "Secret")
     database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)
@@ -105,9 +106,10 @@ def test_managed_vpc(make: Make, properties: Properties) -> None:
     assert "VpcConfig" not in properties()
 
 
-def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack, lustre: LustreFileSystem) -> None:
+def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack, whole_network: FleetNetwork) -> None:
     make(
-        lustre=lustre,
+        network=whole_network,
+        lustre=LustreFileSystem(stack, "Fsx", network=whole_network),
         groups=[
             InstanceGroup.controller("ml.m5.xlarge", root_volume_key=kms.Key(stack, "Key")),
             InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=1),
@@ -163,7 +165,7 @@ def test_logical_ids_are_api(make: Make, stack: cdk.Stack) -> None:
     }
 
 
-def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: Network) -> None:
     def actions(cluster: HyperPodCluster) -> str:
         policies = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy")
         return str([body for name, body in policies.items() if name.startswith(cluster.node.id)])
@@ -182,7 +184,7 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: F
 
 
 def test_subnets_that_exist_may_be_another_accounts(
-    make: Make, app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+    make: Make, app: cdk.App, stack: cdk.Stack, whole_network: FleetNetwork
 ) -> None:
     """AWS RAM shares subnets: the ARN of one has its owner's account. assumption: hyperpod-takes-shared-subnets"""
 
@@ -217,7 +219,7 @@ def test_subnets_that_exist_may_be_another_accounts(
         ),
         network=FleetNetwork(mixed, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"])),
     )
-    (made, theirs) = (subnets(make().node.scope), subnets(existing))  # pyright: ignore[reportArgumentType]
+    (made, theirs) = (subnets(make(network=whole_network).node.scope), subnets(existing))  # pyright: ignore[reportArgumentType]
     assert f":ec2:{stack.region}:{stack.account}:subnet/*" in made[0]
     assert f":ec2:{stack.region}:*:subnet/*" in theirs[0]
     assert f":ec2:{stack.region}:*:subnet/*" in subnets(mixed)[0], "a group's own subnet in a network of the fleet's"

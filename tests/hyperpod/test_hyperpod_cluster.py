@@ -13,7 +13,6 @@ from llm_fleet import (
     AutoPatch,
     BatchSize,
     DeepHealthCheck,
-    FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
     Lifecycle,
@@ -27,13 +26,14 @@ from llm_fleet import (
     RollingUpdate,
     ScheduledUpdate,
 )
+from llm_fleet.network.network import Network
 
 Make = Callable[..., HyperPodCluster]
 Properties = Callable[[], dict[str, Any]]
 
 
 def test_launch_post(
-    make: Make, properties: Properties, lustre: LustreFileSystem, stack: cdk.Stack, network: FleetNetwork
+    make: Make, properties: Properties, lustre: LustreFileSystem, stack: cdk.Stack, network: Network
 ) -> None:
     cluster = make(lustre=lustre, cluster_name="ml-cluster")
     found = properties()
@@ -230,7 +230,7 @@ def test_everything_a_group_can_have(make: Make, properties: Properties, stack: 
 
 
 def test_open_zfs_and_groups_that_mount_nothing(
-    make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
+    make: Make, properties: Properties, stack: cdk.Stack, network: Network, lustre: LustreFileSystem
 ) -> None:
     home = OpenZfsFileSystem(stack, "Home", network=network)
     make(InstanceGroup.login("ml.m5.xlarge", mount_lustre=False), lustre=lustre, open_zfs=home)
@@ -240,7 +240,7 @@ def test_open_zfs_and_groups_that_mount_nothing(
     assert login["InstanceStorageConfigs"] == [zfs]
 
 
-def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork) -> None:
+def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     make(InstanceGroup.workers("far", "ml.trn1.32xlarge", count=2, availability_zone_id="usw2-az1"))
     groups = properties()["InstanceGroups"]
     assert groups[2]["OverrideVpcConfig"] == {
@@ -250,9 +250,7 @@ def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.St
     assert "OverrideVpcConfig" not in groups[1]
 
 
-def test_cluster_stands_beside_its_data(
-    make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork
-) -> None:
+def test_cluster_stands_beside_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     far = LustreFileSystem(stack, "Far", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     make(lustre=far)
     assert properties()["VpcConfig"]["Subnets"] == [stack.resolve(network.compute_subnet("usw2-az1").subnet_id)]
