@@ -53,7 +53,7 @@ def test_of_several_one_is_to_be_named():
 
 
 def test_a_misspelt_name_is_told_with_the_near_one():
-    refused(lambda: place_of(in_file("hyperpod-full", "trian")), match="train")
+    assert code_of(lambda: place_of(in_file("hyperpod-full", "trian")), match="train") is CommandCode.PLACE_UNKNOWN
 
 
 def test_another_kind_is_told():

@@ -11,7 +11,7 @@ from llm_fleet.cli.nodes import list_nodes
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Node, NodeRole, Pace
 from llm_fleet.cli.nodes.nodes_table import NodeRow, Sight, look, rows_of, watch
-from llm_fleet.cli.nodes.slurm_view import SlurmView, expanded, read_slurm
+from llm_fleet.cli.nodes.slurm_view import SlurmView, ask_slurm, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
@@ -69,6 +69,12 @@ def test_a_hostlist_is_expanded(hostlist: str, names: list[str]):
 def test_views_that_contradict_each_other_are_told(status: str, state: str, words: str):
     one = node(status=status)
     assert joined(one, of(one, state)).differs == words
+
+
+def test_without_a_running_controller_slurm_is_not_asked():
+    nodes = listing(node("controller", status="Pending", role=NodeRole.CONTROLLER), node())
+    asked = code_of(lambda: ask_slurm(nodes, "us-west-2"), match="controller-1 is Pending")
+    assert asked is NodesCode.SLURM_SILENT
 
 
 def test_a_reason_may_hold_anything():
