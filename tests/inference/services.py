@@ -23,7 +23,7 @@ from llm_fleet import (
     Model,
     ServiceSpec,
 )
-from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from llm_fleet.spec.service import Capacity
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
@@ -31,6 +31,15 @@ from tools.synth_environment import cdk_context
 ZONES = ["usw2-az1", "usw2-az4"]
 TOKEN_SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-token-AbCdEf"
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
+
+EXISTING = ExistingNetworkSpec(
+    vpc="vpc-0123456789abcdef0",
+    subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
+    public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
+    private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
+    vpc_cidrs=["10.0.0.0/16"],
+)
+"""A VPC that exists already: far fewer constructs than one that is made here."""
 
 Body = dict[str, Any]
 
@@ -157,7 +166,7 @@ MakeService = Callable[..., InferenceService]
 
 @pytest.fixture
 def make(stack: cdk.Stack) -> MakeService:
-    """Make the talk's service with any keyword replaced, in a network of two AZs unless told otherwise."""
+    """Make the talk's service with any keyword replaced, in a network of two AZs that exists unless told otherwise."""
 
     def make_service(id: str = "Chat", **options: Any) -> InferenceService:
         good: dict[str, Any] = {
@@ -166,7 +175,7 @@ def make(stack: cdk.Stack) -> MakeService:
             "front": Front(plain_http=True),
         }
         if "network" not in options:
-            options["network"] = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
+            options["network"] = FleetNetwork.from_attributes(stack, "Network", EXISTING)
         beside = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
         return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **beside)
 

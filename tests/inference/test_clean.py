@@ -16,11 +16,10 @@ from llm_fleet import (
     Model,
     ServiceSpec,
 )
-from llm_fleet.spec.network import ExistingNetworkSpec
 from llm_fleet.spec.service import Capacity
 from tests.clean import FINDERS, all_findings, cfn_lint_findings, description_findings, nag_findings, validator_findings
 from tests.inference.capacities import Both, both
-from tests.inference.services import CERTIFICATE, TOKEN_SECRET, ZONES
+from tests.inference.services import CERTIFICATE, EXISTING, TOKEN_SECRET
 
 # The CDK's validator is the engine of cloudformation-validate once more, and takes as long as all others together.
 _READERS = [finder for finder in FINDERS if finder not in (nag_findings, validator_findings)]
@@ -51,17 +50,7 @@ def test_cdk_nag_finds_nothing_in_hosts():
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
     """Two services with most of what there is, on hosts of either kind, in a VPC that exists already."""
-    network = FleetNetwork.from_attributes(
-        stack,
-        "Network",
-        ExistingNetworkSpec(
-            vpc="vpc-0123456789abcdef0",
-            subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
-            public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
-            private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
-            vpc_cidrs=["10.0.0.0/16"],
-        ),
-    )
+    network = FleetNetwork.from_attributes(stack, "Network", EXISTING)
     InferenceService(
         stack,
         "Chat",
