@@ -1,7 +1,7 @@
 """A folder of batch files, and a node that runs them with recorders in place of everything that they call."""
 
 import argparse
-import json
+import ast
 import os
 import shutil
 import signal
@@ -101,7 +101,7 @@ class Desk:
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")
-        (self.records / "behaviour.json").write_text(json.dumps(self.behaviour))
+        (self.records / "behaviour").write_text(repr(self.behaviour))
         told = self._environment(nodes) | environment
         process = subprocess.Popen(
             ["bash", str(script)], env=told, cwd=self.folder, text=True,
@@ -110,12 +110,12 @@ class Desk:
         if signals:
             self._when_running(process, nodes, signals)
         said, _ = process.communicate(timeout=30)
-        calls = [json.loads(line) for line in (self.records / "calls").read_text().splitlines()]
+        calls = [ast.literal_eval(line) for line in (self.records / "calls").read_text().splitlines()]
         return Ended(process.returncode, said, calls)
 
     def _when_running(self, process: "subprocess.Popen[str]", tasks: int, number: int) -> None:
         deadline = time.monotonic() + 10
-        while (self.records / "calls").read_text().count('"name": "python"') < tasks and time.monotonic() < deadline:
+        while (self.records / "calls").read_text().count("'name': 'python'") < tasks and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(number)
         time.sleep(0.1)

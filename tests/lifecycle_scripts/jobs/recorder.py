@@ -1,31 +1,31 @@
 """Stands in for every program that a batch file calls; which one, its name says. Writes down how it was called.
 
-`$RECORDS` is the folder where it does. `behaviour.json` in it says, by name, what to print (`says`), what to end with
-(`codes`, one a call, the last for all later ones), what to write (`writes`, text by path), and whether to wait first
-(`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's nodes are its job's, or
-`$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.
+`$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behaviour`, a literal too, says, by name,
+what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,
+text by path), and whether to wait first (`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's
+nodes are its job's, or `$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.
 
-Each program is a file of few lines that imports this module, which so is compiled once. Hundreds are started: what few
-of them need is imported late.
+Each program is a file of few lines that imports this module, which so is compiled once. Hundreds are started: `json`,
+`re`, `signal` and `subprocess` would each take as long to import as all the rest takes, so none of them is.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import re
-import signal
 import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
+    import signal
     from typing import Any
+else:
+    import _signal as signal
 
 RECORDS = os.environ["RECORDS"]
-KEPT = re.compile(r"LLM_FLEET_|PYTHONPATH$|VIRTUAL_ENV$|CONDA_|PATH$|NEURON_|NEMO_|XLA_|FI_|OMP_|SLURM_|HF_TOKEN$")
+KEPT = ("PYTHONPATH", "VIRTUAL_ENV", "PATH", "HF_TOKEN")
+BEGINNINGS = ("LLM_FLEET_", "CONDA_", "NEURON_", "NEMO_", "XLA_", "FI_", "OMP_", "SLURM_")
 SRUN = {
     "ntasks-per-node", "nodes", "ntasks", "export", "cpu-bind", "kill-on-bad-exit", "mpi", "gres",
     "container-image", "container-mounts", "container-env",
@@ -39,7 +39,7 @@ def main() -> int:
     if listens:
         signal.signal(signal.SIGUSR1, lambda number, frame: HEARD.append(number))
     count = note(name, words)
-    behaviour: dict[str, Any] = json.loads(read("behaviour.json")).get(name, {})
+    behaviour: dict[str, Any] = eval(read("behaviour")).get(name, {})
     if name == "srun":
         return srun(words)
     if name == "neuron_parallel_compile":
@@ -65,14 +65,14 @@ def main() -> int:
 
 def note(name: str, words: list[str]) -> int:
     """Return how often this program was called by now."""
-    environment = {key: value for key, value in os.environ.items() if KEPT.match(key)}
+    environment = {key: value for key, value in os.environ.items() if key in KEPT or key.startswith(BEGINNINGS)}
     call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
     with open(f"{RECORDS}/calls", "a") as file:
         # The tasks of a step call at the same time: without the lock, one reads half of what another writes.
         fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(json.dumps(call) + "\n")
+        file.write(f"{call!r}\n")
         file.flush()
-        return sum(json.loads(line)["name"] == name for line in read("calls").splitlines())
+        return sum(line.startswith(f"{{'name': {name!r},") for line in read("calls").splitlines())
 
 
 def read(name: str) -> str:
@@ -81,8 +81,6 @@ def read(name: str) -> str:
 
 
 def srun(words: list[str]) -> int:
-    import subprocess
-
     options: dict[str, str] = {}
     while words and words[0].startswith("--"):
         option, _, value = words.pop(0)[2:].partition("=")
@@ -92,17 +90,17 @@ def srun(words: list[str]) -> int:
         options[option] = value
     hosts = os.environ["HOSTS"].split()[: int(options.get("nodes", 99))]
     nodes = os.environ.get("STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
-    tasks: list[subprocess.Popen[bytes]] = []
+    tasks: list[int] = []
 
     def forward(number: int, frame: object) -> None:
         for task in tasks:
-            task.send_signal(number)
+            os.kill(task, number)
 
     signal.signal(signal.SIGUSR1, forward)
-    tasks += [
-        subprocess.Popen(words, env=os.environ | {
+    for number, host in enumerate(hosts):
+        told = {
             "SLURM_PROCID": str(number), "SLURM_NODEID": str(number), "SLURM_STEP_NUM_NODES": str(len(hosts)),
             "SLURM_STEP_NODELIST": nodes, "HOSTNAME": host,
-        }) for number, host in enumerate(hosts)
-    ]  # fmt: skip
-    return max(task.wait() for task in tasks)
+        }  # fmt: skip
+        tasks.append(os.spawnvpe(os.P_NOWAIT, words[0], words, os.environ | told))  # pyright: ignore[reportDeprecated]
+    return max(os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) for task in tasks)
