@@ -11,6 +11,7 @@ from aws_cdk.assertions import Template
 from llm_fleet import DataBucket, FleetKey, FleetNetwork, GitRepository, NetworkSpec, NotebookSpec, TrainingNotebook
 from llm_fleet.rules.problem import FleetError
 from tests.clean import nag_findings
+from tests.made_networks import existing_network
 
 TYPE = "AWS::SageMaker::NotebookInstance"
 
@@ -19,7 +20,7 @@ BESIDE = ("network", "buckets", "clusters", "encryption_key")
 
 
 def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
-    network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
+    network = existing_network(stack)
     return described(stack, **{"network": network, **arguments})
 
 

@@ -26,6 +26,7 @@ from llm_fleet import (
 )
 from llm_fleet.catalog.notebook import studio_facts
 from tests.clean import nag_findings
+from tests.made_networks import existing_network
 from tests.sagemaker.studios import CLUSTER, TYPES, ZONES, Synthesized, everything
 
 
@@ -214,7 +215,7 @@ BESIDE = ("network", "lustre", "clusters", "buckets", "encryption_key")
 def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     """Codes and remedies by where they are."""
     if "network" not in arguments:
-        arguments["network"] = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
+        arguments["network"] = existing_network(stack)
     before = len(stack.node.children)
     beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
     with pytest.raises(FleetError) as caught:
