@@ -13,7 +13,6 @@ from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT, cdk_context
 
 LAUNCH_POST = ROOT / "examples" / "hyperpod-trn1.yaml"
-DRILL = ROOT / "examples" / "hyperpod-drill.yaml"
 Synthesize = Callable[[], Path]
 
 
@@ -34,14 +33,3 @@ def launch_post(tmp_path_factory: pytest.TempPathFactory) -> Generator[FleetOnAw
         report = aws.deploy(assembly)
         assert report.succeeded, report
         yield FleetOnAws(aws, assembly)
-
-
-@pytest.fixture(scope="session")
-def drill(tmp_path_factory: pytest.TempPathFactory) -> Generator[FleetOnAws]:
-    """The fleet whose bundle the drill runs. For tests that only look."""
-    with LocalAws(region="us-west-2") as aws:
-        aws.bootstrap()
-        assembly = synthesize(tmp_path_factory.mktemp("drill") / "cdk.out", DRILL)
-        report = aws.deploy(assembly)
-        assert report.succeeded, report
-        yield FleetOnAws(aws, assembly, cluster_name="train")

@@ -1,9 +1,25 @@
 """What the drill's nodes find in their bucket, and what their role lets them do, in a local emulation."""
 
+from collections.abc import Generator
+
 import pytest
 from botocore.exceptions import ClientError
 
+from local.aws.client import LocalAws
+from tests.deployment.conftest import ROOT, synthesize
 from tests.deployment.fleet_on_aws import FleetOnAws
+
+
+@pytest.fixture(scope="module")
+def drill(tmp_path_factory: pytest.TempPathFactory, few_scripts: object) -> Generator[FleetOnAws]:
+    """The fleet whose bundle the drill runs; of its bundle, these tests read the manifest alone."""
+    del few_scripts
+    with LocalAws(region="us-west-2") as aws:
+        aws.bootstrap()
+        assembly = synthesize(tmp_path_factory.mktemp("drill") / "cdk.out", ROOT / "examples/hyperpod-drill.yaml")
+        report = aws.deploy(assembly)
+        assert report.succeeded, report
+        yield FleetOnAws(aws, assembly, cluster_name="train")
 
 
 def test_groups_run_the_script_that_configures_slurm(drill: FleetOnAws):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
@@ -16,6 +17,7 @@ ACCOUNT, REGION = "123456789012", "us-west-2"
 CONTROLLER = NodeGroup(name="controller", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])
 
 
+@pytest.mark.usefixtures("few_scripts")
 def test_it_is_rolled_back_to_the_end(tmp_path: Path) -> None:
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
     stack = cdk.Stack(app, "Train", env=cdk.Environment(account=ACCOUNT, region=REGION))
