@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from llm_fleet.fleet_file.document import parse
+from llm_fleet.fleet_file.document import Document, parse
 from llm_fleet.fleet_file.explain import KNOWN_TYPES
 from llm_fleet.fleet_file.fleet import Fleet
-from llm_fleet.fleet_file.load import build
+from llm_fleet.fleet_file.load import Draft
 from llm_fleet.rules.codes import Code
 from llm_fleet.spec.model import Later
 
@@ -75,7 +75,7 @@ def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
         fleet = around(values, path)
         for wrong in WRONG:
             tried += 1
-            built = build(replaced(fleet, path, wrong), [])
+            built = Draft(Document(data=replaced(fleet, path, wrong), places={}))
             assert built.fleet is not None, f"{path} = {wrong!r} is past mending"
             for problem in built.problems:
                 told += 1

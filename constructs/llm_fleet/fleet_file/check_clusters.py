@@ -19,7 +19,7 @@ from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.node_network import check_place
 from llm_fleet.rules.parallelcluster.nodes import node_groups
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.problem import FleetError, PathPart, Problem, is_unresolved
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.cluster import NodeGroup, NodeMount, NodeScripts
@@ -273,7 +273,8 @@ def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
     for name, cluster in fleet.parallelclusters.items():
         placed = placed_parallelcluster(fleet, cluster)
         volumes = fleet.storage.home.volumes if fleet.storage.home else ()
-        yield from (_pc_in_file(problem, cluster, volumes) for problem in check_parallelcluster(placed))
+        found = (problem for problem in check_parallelcluster(placed) if not is_unresolved(problem))
+        yield from (_pc_in_file(problem, cluster, volumes) for problem in found)
         yield from _check_place(fleet)
         yield from _check_volume_of_home(fleet)
         yield from (problem.under("clusters", name) for problem in _check_own_queues(fleet, cluster, placed))

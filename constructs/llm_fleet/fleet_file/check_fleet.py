@@ -11,7 +11,7 @@ from llm_fleet.fleet_file.check_storage import check_storage
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.regions import check_region
 
 _COUNTED = (
@@ -52,11 +52,13 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_zones_exist(fleet),
     ]
     found: list[Problem] = []
-    if fleet.services and not any(map(_is_of_network, problems)):
+    network = fleet.network
+    unknown = network is not None and (is_unresolved(network) or any(map(is_unresolved, vars(network).values())))
+    if fleet.services and not unknown and not any(map(_is_of_network, problems)):
         from llm_fleet.fleet_file.check_service import check_front_places
 
         found += check_front_places(fleet)
-    if not any(map(_misleads, problems)):
+    if not unknown and not any(map(_misleads, problems)):
         found += check_places(fleet)
     if fleet.jobs:
         from llm_fleet.fleet_file.check_jobs import check_jobs

@@ -15,7 +15,7 @@ from llm_fleet.rules.monitoring import (
     check_something_watched,
     check_watched_names,
 )
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.sagemaker import watch as rules
 from llm_fleet.rules.sagemaker.watch_followed import (
     check_followed,
@@ -69,18 +69,19 @@ def check_watch(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _check_whole(fleet: Fleet, watch: WatchConfig) -> Iterator[Problem]:
-    followed = [name for name, job in fleet.training_jobs.items() if job.watched]
+    followed = [name for name, job in fleet.training_jobs.items() if job.watched is True]
     prefixes = [*watch.prefixes.values(), *followed]
     clusters = fleet.hyperpod_clusters if watch.clusters is None else watch.clusters
     yield from check_room(prefixes)
-    yield from check_followed_something(jobs=bool(prefixes), clusters=bool(clusters))
+    unknown = is_unresolved(fleet.training_jobs)
+    yield from check_followed_something(jobs=unknown or bool(prefixes), clusters=bool(clusters))
 
 
 def _check_followed_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return why the watch of `fleet` could not look after its training jobs."""
     for name, job in fleet.training_jobs.items():
         found = list(_check_own_watch(fleet, job))
-        if fleet.watch is not None and job.watched and not found:
+        if fleet.watch is not None and job.watched is True and not found:
             found = check_followed(job, fleet.watch, job.watch)
         yield from (_followed_in_file(problem, job).under("training_jobs", name) for problem in found)
 

@@ -13,7 +13,7 @@ from llm_fleet.rules.lustre_network import lustre_claim
 from llm_fleet.rules.network import check_existing_network, check_network, other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.parallelcluster.node_network import address_claims
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 
@@ -58,6 +58,8 @@ def zone_path(network: NetworkConfig, *rest: PathPart) -> tuple[PathPart, ...]:
 def _check_existing(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
     existing = network.vpc
     assert existing is not None
+    if is_unresolved(existing):
+        return
     for attribute in sorted(network.model_fields_set - {"vpc"}):
         yield Problem(
             code=Code.CONTRADICTION,
@@ -84,7 +86,7 @@ def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
     for path, zone in _named_zones(fleet):
         if path[0] == "storage":  # The clusters' own rules judge their zones.
             yield from (replace(problem, path=path) for problem in check_az_id(fleet.region, zone))
-        if zone not in zones and az_id_prefix(zone) is not None:
+        if not is_unresolved(zones) and zone not in zones and az_id_prefix(zone) is not None:
             yield Problem(
                 code=Code.ZONE_WITHOUT_SUBNET,
                 message=f"the network has no compute subnet in {zone}",

@@ -79,7 +79,7 @@ def _check_people_of(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
         return
     if cluster.slurm_accounts:
         yield from check_parallelcluster_enforces(cluster.slurm.custom_settings, cluster.slurm.custom_settings_file)
-    if cluster.asked_directory is not None and "DirectoryService" in cluster.overrides:
+    if cluster.asked_directory is not None and "DirectoryService" in list(cluster.overrides):
         yield directory_twice("directory")
 
 

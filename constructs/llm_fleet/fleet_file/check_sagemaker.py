@@ -19,7 +19,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
 from llm_fleet.rules.inference.model import check_one_place
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint
 from llm_fleet.rules.sagemaker.endpoint_model import PLACES
 from llm_fleet.rules.sagemaker.notebook import check_notebook, check_reached_names, is_code_commit
@@ -115,7 +115,7 @@ _OF_STUDIO = (
 def check_studio(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with Studio of `fleet`, by attribute names."""
     config = fleet.studio
-    if config is None:
+    if config is None or is_unresolved(config):
         return
     ids = ids_on_clusters(fleet, config)
     studio, network = config.in_fleet(fleet.name, ids), fleet.network

@@ -15,7 +15,7 @@ from llm_fleet.rules.inference.front import check_front_place
 from llm_fleet.rules.inference.model import check_place
 from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
@@ -96,27 +96,6 @@ _KEYS = dict(_keys())
 _ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
 
 
-_OF_FIT = frozenset({Code.MODEL_MEMORY, Code.MODEL_HOST_MEMORY})
-_OF_INSTANCE = frozenset({Code.SERVER_FAMILY, Code.TENSOR_PARALLEL}) | _OF_FIT
-_OF_PART = {
-    "model": frozenset({Code.MODEL_SHAPE_UNKNOWN, Code.MISSING_KEY}) | _OF_FIT,
-    "server": frozenset({Code.SERVER_IMAGE}) | _OF_FIT,
-    "instance": _OF_INSTANCE,
-    "front": frozenset({Code.FRONT_PLAIN_HTTP, Code.FRONT_PUBLIC_CIDRS, Code.FRONT_JWT}),
-    "max": frozenset({Code.SCALING_FIXED}),
-    "min": frozenset({Code.SCALING_FIXED}),
-    "count": frozenset({Code.SCALING_FIXED}),
-}
-"""By a key of a service in which something has no right form: what cannot be judged without it."""
-
-
-def follows_in_service(finding: Problem, cause: tuple[PathPart, ...]) -> bool:
-    """Return whether `finding` judges a service by what has no right form at `cause`, a path in the file's keys."""
-    if cause[:1] != ("services",) or len(cause) < 3 or finding.path[:2] != cause[:2]:
-        return False
-    return finding.code in _OF_PART.get(str(cause[2]), ())
-
-
 def check_services(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the services of `fleet`, by attribute names."""
     internet = fleet.way_out
@@ -144,7 +123,7 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
             "that have capacity",
         )
     yield from (problem.under("model") for problem in _check_model(service.model, fleet))
-    if service.export is not None:
+    if service.export is not None and not is_unresolved(service.export):
         yield from (problem.under("export", "source") for problem in _check_model(service.export.source, fleet))
     yield from check_tags(service.tags)
 
@@ -166,7 +145,7 @@ def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
 
 def _check_service_export(service: ServiceConfig, fleet: Fleet, internet: InternetAccess | None) -> Iterator[Problem]:
     """Return what is wrong with the export of `service`. Ask only of a service that is right."""
-    if service.export is not None:
+    if service.export is not None and not is_unresolved(service.export):
         export = service.export.in_fleet(fleet.storage.buckets, service.model)
         for problem in check_service_export(service, export, region=fleet.region, internet=internet):
             yield in_words(problem)

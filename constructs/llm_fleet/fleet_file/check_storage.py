@@ -69,7 +69,7 @@ def _check_volumes(fleet: Fleet, home: FleetOpenZfs) -> Iterator[Problem]:
     """
     if not home.volumes or home.existing is not None:  # beside an existing file system the key itself is refused
         return
-    if fleet.clusters and not fleet.parallelclusters:
+    if fleet.hyperpod_clusters and not fleet.parallelclusters:
         yield _nobody_mounts(home)
     taken = _taken(fleet, home)
     for name, volume in home.volumes.items():
@@ -162,7 +162,7 @@ def check_own_bucket(
 
     `otherwise`: what could be written for one of another's. `also`: beside the names, what may be written there.
     """
-    names = list(fleet.storage.buckets)
+    names = fleet.storage.buckets
     if name is not None and name not in names:
         yield Problem(
             code=Code.UNKNOWN_REFERENCE,

@@ -1,24 +1,28 @@
 """Reads a fleet file."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from llm_fleet.fleet_file.check_fleet import check_fleet
 from llm_fleet.fleet_file.check_nodes import check_script_files
 from llm_fleet.fleet_file.clusters import LOCAL_ACCOUNTING, is_parallelcluster, no_fleet_file
-from llm_fleet.fleet_file.document import LocatedProblem, parse, read_text
-from llm_fleet.fleet_file.explain import explain
+from llm_fleet.fleet_file.document import Document, LocatedProblem, YamlPath, parse, read_text
+from llm_fleet.fleet_file.explain import explain, likely_kind
 from llm_fleet.fleet_file.fleet import NO_NETWORK, Fleet
-from llm_fleet.fleet_file.repair import repair
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.feature_codes import SageMakerCode
+from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem, is_unresolved
 from llm_fleet.spec import spec
-from llm_fleet.spec.model import OWN_KEY, as_written
+from llm_fleet.spec.model import KIND, OWN_KEY, FleetModel, as_written, field_at, kinds_at, without_kinds
+from llm_fleet.spec.unknown import TOKEN, UNKNOWN, Incomplete
 
 _Change = Callable[[Any], Any]
 
@@ -60,41 +64,171 @@ def _each(change: _Change) -> _Change:
 
 
 _ROUNDS = 3
-"""A mended value can uncover one more mistake around it; none was seen to need a third round."""
+"""Without a value that was refused one more mistake around it can show; none was seen to need a third round."""
+_OFFERED = re.compile(r"write [`'](\w+)[`']")
+_MEANT = {
+    "accounting": ("endpoint", "secret"),
+    "network": ("az",),
+    "front": ("certificate", "allowed_from"),
+    "server": ("runtime",),
+}
+"""By a mapping, the keys that any unknown one of it may have been meant for."""
+_ZONES = frozenset({"az", "azs", "vpc"})
+_GROUND = ("clusters", "storage", "services")
+"""What a job stands on: without all of it, what a job does there cannot be judged."""
 
-_MENDED = frozenset(Code) - {Code.DUPLICATE_KEY}
-"""Of a key written twice, the first value is the user's own."""
 
+class Draft:
+    """A fleet file that may be wrong: `UNKNOWN` stands in place of each value that was refused, for the rules to judge
+    the rest."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """What could be made of a fleet file."""
-
-    fleet: Fleet | None
-    """The fleet; mended, so only good for judging the rest, when there are problems. `None` when past mending."""
-    problems: list[Problem]
+    def __init__(self, document: Document) -> None:
+        """Read `document` once."""
+        self.problems = list(document.problems)
+        """What is wrong with its form."""
+        self.fleet: Fleet | None = None
+        """The fleet; `None` where even its form cannot be told."""
+        self._data = document.data
+        self._unknown: list[YamlPath] = [p.path for p in self.problems if p.code is not Code.DUPLICATE_KEY]
+        data = document.data
+        for _ in range(_ROUNDS):
+            try:
+                # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
+                data = in_long_form(data)
+                self.fleet = Fleet.model_validate_json(json.dumps(data))
+                break
+            except ValidationError as error:
+                refused = error.errors(include_url=False)
+                self._tell(refused)
+                data = _mended(data, refused)
+        if self.fleet is not None:
+            for path in sorted(self._unknown, key=_order):  # Items of a list in their order.
+                _forget(self.fleet, path)
+            # By its kind follows what else stands in a rollout.
+            self._unknown += [path[:-1] for path in self._unknown if path[-2:] == ("rollout", KIND)]
+            if any(path[:1] == (key,) for path in self._unknown for key in _GROUND):
+                _set(self.fleet, "jobs", {})
 
     def is_known(self, finding: Problem) -> bool:
-        """Return whether `finding` is about what the user wrote, not about what was mended."""
+        """Return whether `finding` is about what the user wrote, and not about what nobody knows."""
         path = finding.path
-        mended = [problem.path for problem in self.problems if problem.code in _MENDED]
-        return not any(path[: len(other)] == other or other[: len(path)] == path for other in mended)
+        if is_unresolved(finding.value) or TOKEN in finding.message:
+            return False
+        return not any(path[: len(other)] == other or other[: len(path)] == path for other in self._unknown)
+
+    def _tell(self, refused: list[ErrorDetails]) -> None:
+        told = {problem.path for problem in self.problems}
+        for error in refused:
+            problem = explain(error)
+            if problem.path not in told:
+                self.problems.append(problem)
+                self._unknown.append(problem.path)
+            if problem.code is Code.UNKNOWN_KEY:
+                self._mean(problem)
+
+    def _mean(self, unknown_key: Problem) -> None:
+        """Take for unknown what `unknown_key` may have been meant for, unless it is written too."""
+        holder, offered = unknown_key.path[:-1], _OFFERED.search(unknown_key.remedy)
+        written: Any = self._data
+        for part in holder:
+            written = written[part] if isinstance(part, int) or part in written else {}
+        meant = [offered[1]] if offered else []
+        if holder != ("network",) or _ZONES.isdisjoint(written):
+            meant += _MEANT.get(str(holder[-1]), ()) if holder else ()
+        self._unknown += [(*holder, key) for key in meant if key not in written]
 
 
-def build(data: dict[str, Any], problems: list[Problem]) -> Built:
-    """Return the fleet that `data` describes, with all that is wrong with its form next to `problems`."""
-    found = list(problems)
-    for _ in range(_ROUNDS):
-        try:
-            # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
-            data = in_long_form(data)
-            return Built(fleet=Fleet.model_validate_json(json.dumps(data)), problems=found)
-        except ValidationError as error:
-            details = error.errors(include_url=False)
-            told = {problem.path for problem in found}
-            found += [problem for problem in map(explain, details) if problem.path not in told]
-            data = repair(data, details)
-    return Built(fleet=None, problems=found)
+def _mended(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
+    """Return `data` with each wrong value removed or, where the key must be there, replaced by an example.
+
+    The result is never deployed: whoever repairs also raises.
+    """
+    mended = deepcopy(data)
+    # Deepest and last first, so that removing a list's item moves none of those still to remove.
+    for path in sorted({_path(error) for error in errors}, key=_depth_first, reverse=True):
+        _mend(mended, path)
+    return mended
+
+
+def _path(error: ErrorDetails) -> tuple[PathPart, ...]:
+    of_kind = error["type"].startswith("union_tag")
+    return (*error["loc"], KIND) if of_kind else tuple(error["loc"])
+
+
+def _depth_first(path: tuple[PathPart, ...]) -> tuple[int, tuple[tuple[bool, Any], ...]]:
+    return len(path), tuple((isinstance(part, str), part) for part in path)
+
+
+def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
+    if not path:
+        return
+    holder = data
+    for part in without_kinds(Fleet, path[:-1]):
+        holder = holder[part]
+    field = field_at(Fleet, path)
+    kinds = kinds_at(Fleet, path[:-1])
+    if field is None and kinds and path[-1] == KIND:
+        holder[KIND] = likely_kind(holder, kinds)
+    elif field is not None and field.is_required() and field.examples:
+        holder[path[-1]] = deepcopy(field.examples[0])
+    elif isinstance(holder, dict):
+        holder.pop(path[-1], None)  # pyright: ignore[reportUnknownMemberType]
+    else:
+        del holder[path[-1]]
+
+
+def _forget(fleet: Fleet, path: YamlPath) -> None:
+    """Put `UNKNOWN` in place of the value at `path`, in keys, and among the items of its list."""
+    holder: Any = fleet
+    above: Any = None
+    for part in path[:-1]:
+        holder, above = _part(holder, part), (holder, part)
+    if isinstance(holder, FleetModel):
+        attribute = _attribute(holder, path[-1])
+        if attribute is not None and attribute != KIND:
+            mended = getattr(holder, attribute)
+            if not isinstance(mended, FleetModel):
+                _set(holder, attribute, UNKNOWN)
+            elif holder is fleet or type(holder).model_fields[attribute].is_required():
+                _set(holder, attribute, _all_unknown(mended))
+    elif isinstance(holder, tuple) and isinstance(above[0], FleetModel):
+        items: list[Any] = [*cast("tuple[Any, ...]", holder)]
+        if isinstance(path[-1], int):
+            items.insert(path[-1], UNKNOWN)
+        _set(above[0], _attribute(*above), tuple(items))
+    elif isinstance(holder, dict) and isinstance(above[0], FleetModel):
+        _set(above[0], _attribute(*above), Incomplete(cast("dict[str, Any]", holder)))
+
+
+def _order(path: YamlPath) -> tuple[tuple[bool, Any], ...]:
+    return tuple((isinstance(part, str), part) for part in path)
+
+
+def _all_unknown(model: FleetModel) -> FleetModel:
+    return model.model_copy(update={name: UNKNOWN for name in type(model).model_fields if name != KIND})
+
+
+def _attribute(model: FleetModel, key: Any) -> str | None:
+    return next((name for name, field in type(model).model_fields.items() if (field.alias or name) == key), None)
+
+
+def _set(model: FleetModel, attribute: str | None, value: Any) -> None:
+    if attribute is not None:
+        object.__setattr__(model, attribute, value)
+
+
+def _part(holder: Any, part: PathPart) -> Any:
+    if isinstance(holder, FleetModel):
+        attribute = _attribute(holder, part)
+        return None if attribute is None else getattr(holder, attribute)
+    if isinstance(holder, Mapping):
+        return cast("Mapping[PathPart, Any]", holder).get(part)
+    if not isinstance(holder, tuple):
+        return None
+    items = cast("tuple[Any, ...]", holder)
+    if isinstance(part, int):
+        return items[part] if part < len(items) else None
+    return next((each for each in items if getattr(each, "name", None) == part), None)
 
 
 def load_fleet(path: Path | str) -> Fleet:
@@ -114,21 +248,70 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     if is_parallelcluster(document.data):
         told = no_fleet_file(document.data, subject)
         raise FleetError([document.locate(problem) for problem in told], subject=subject)
-    built = build(document.data, document.problems)
-    problems = list(built.problems)
-    if built.fleet is not None:
-        built.fleet.stand_in(directory)
-        judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
-        found = [replace(problem, path=as_written(Fleet, _with_kind(problem.path, built.fleet))) for problem in judged]
-        found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
-        if built.problems or found:
-            from llm_fleet.fleet_file.consequences import without_consequences
-
-            problems += without_consequences(built.problems, found)
+    draft = Draft(document)
+    problems, fleet = list(draft.problems), draft.fleet
+    if fleet is not None:
+        fleet.stand_in(directory)
+        judged = [*check_fleet(fleet), *_check_files(fleet, directory)]
+        found = [
+            replace(problem, path=as_written(Fleet, _with_kind(problem.path, fleet)))
+            for problem in judged
+            if not is_unresolved(problem)
+        ]
+        found = [_without_own_key(problem) for problem in found if draft.is_known(problem)]
+        causes = [*problems, *found]
+        problems += [each for each in found if not any(each is not cause and _follows(each, cause) for cause in causes)]
     located = [document.locate(problem) for problem in problems]
-    if built.fleet is None or located:
+    if fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)
-    return built.fleet
+    return fleet
+
+
+# What a wrong value that has the right form decides, which a rule found: by its place, what cannot be judged then.
+_OF_REGION: frozenset[AnyCode] = frozenset(
+    {
+        Code.TRAINING_PLAN_ELSEWHERE,
+        Code.ZONE_REGION,
+        Code.PC_REGION,
+        Code.FRONT_CERTIFICATE_REGION,
+        SageMakerCode.TRAINING_IMAGE,
+        SageMakerCode.ENDPOINT_IMAGE_REGION,
+    }
+)
+_OF_PLACE: frozenset[AnyCode] = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
+_OF_ZONES: frozenset[AnyCode] = _OF_PLACE | {
+    Code.ZONE_WITHOUT_SUBNET,
+    Code.MOUNT_ZONE,
+    Code.TRAINING_PLAN_ZONE,
+    Code.FRONT_ZONES,
+}
+_OF_HUB: frozenset[AnyCode] = frozenset(
+    {SageMakerCode.ENDPOINT_ISOLATED, SageMakerCode.ENDPOINT_NUMBER, SageMakerCode.ENDPOINT_FIT, Code.CONTRADICTION}
+)
+_WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
+
+
+def _follows(finding: Problem, cause: Problem) -> bool:
+    """Return whether `finding` only follows from `cause`, so that one slip is told once; paths are in keys."""
+    path, where = cause.path, finding.path
+    if where[:1] == ("jobs",) and path[:1] == ("clusters",) and path[-1] in ("type", "types"):
+        return finding.code in (Code.JOB_PARTITION, Code.JOB_BACKEND)  # Its cluster cannot have such instances.
+    if cause.code is SageMakerCode.ENDPOINT_MODEL and where[:2] == path[:2] and finding.code in _OF_HUB:
+        keys: dict[AnyCode, tuple[str, ...]] = {
+            SageMakerCode.ENDPOINT_NUMBER: ("download_time",),
+            Code.CONTRADICTION: ("model", "image", "rollout"),
+        }
+        return where[2] in keys.get(finding.code, where)
+    if path == ("region",):
+        return finding.code in _OF_REGION
+    if path[:1] == ("network",) and (len(path) == 1 or path[1] in _ZONES) and cause.code not in _OF_PLACE:
+        return finding.code in _OF_ZONES
+    if cause.code is Code.ZONE_REGION and where == path:
+        return finding.code is Code.ZONE_WITHOUT_SUBNET
+    if cause.code in _WRONG_ZONE and path[-1:] == ("az",) and finding.code in _OF_ZONES - {Code.ZONE_WITHOUT_SUBNET}:
+        # A file system decides for all clusters, a cluster for its groups.
+        return path[0] == "storage" or where[: len(path) - 1] == path[:-1] or where[:1] == ("network",)
+    return path[:1] == ("storage",) and finding.code in _OF_PLACE
 
 
 def _check_files(fleet: Fleet, directory: Path | None) -> list[Problem]:

@@ -10,7 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.people import CERTIFICATE, SSSD_PACKAGES
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.cluster import Downloads, NodeScripts
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 from llm_fleet.spec.people import Directory
@@ -98,6 +98,8 @@ _SIZE_LIMIT = 8 * 1024 * 1024
 
 def lock_problems(path: Path) -> list[Problem]:
     """Return what is wrong with the lock file at `path`: that it cannot be read, or what is in it."""
+    if is_unresolved(path):
+        return []
     try:
         document = _read_lock_file(path)
     except (OSError, ValueError) as error:
@@ -122,6 +124,8 @@ def files_of(downloads: Downloads | None) -> list[dict[str, Any]] | None:
     """Return the files of the lock of `downloads`; none without one, and `None` of one with a mistake."""
     if downloads is None:
         return []
+    if is_unresolved(downloads):
+        return None
     return None if lock_problems(downloads.lock_path) else locked_files(downloads.lock_path)
 
 

@@ -54,7 +54,7 @@ def check_slurm_accounts(
 
     `has_accounting`: Slurm keeps records, without which there are no accounts at all.
     """
-    if not accounts:
+    if not accounts or is_unresolved(accounts):
         return []
     own = [
         *_tree(accounts),

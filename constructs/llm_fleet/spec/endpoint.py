@@ -19,6 +19,7 @@ from llm_fleet.spec.endpoint_operations import (
 )
 from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, Spec, Within
+from llm_fleet.spec.unknown import UNKNOWN
 from llm_fleet.spec.values import LIFETIME, Days, Gibibytes, KeyArn, ParameterCount, Seconds
 
 S3_SCHEME = "s3://"
@@ -184,6 +185,8 @@ class EndpointModel(Spec):
     @property
     def source(self) -> EndpointModelSource:
         """Where it is."""
+        if self.hub_id is UNKNOWN:
+            return UNKNOWN
         if self.hub_id is not None:
             return EndpointModelSource.HUB
         return EndpointModelSource.S3 if self.tarball_uri is None else EndpointModelSource.TARBALL

@@ -12,6 +12,7 @@ from pydantic import Field, InstanceOf, WithJsonSchema
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.terms import (
     CapacityUnit,
     DeepHealthCheck,
@@ -400,9 +401,9 @@ class InstanceGroup(Spec):
         - `lifecycle`: when they run the bundle, where the group does not say it.
         - `entry_point`: file name of the bundle's script. Default: the shipped one of the hook.
         """
-        if self.hook is not None:
+        hook: Any = (self.lifecycle or lifecycle).hook
+        if self.hook is not None or is_unresolved(hook):
             return self
-        hook = (self.lifecycle or lifecycle).hook
         if hook is None:
             return self.model_copy(update={"lifecycle": Lifecycle.NONE})
         name = entry_point or load("lifecycle")["entry_points"][hook]

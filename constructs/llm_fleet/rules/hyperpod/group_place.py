@@ -255,6 +255,7 @@ def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
         for group in cluster.groups
         for mount in cluster.mounts
         if group.mounts(mount.kind)
+        and not is_unresolved(group.mounts(mount.kind))
         and (zone := cluster.zone_of(group)) is not None
         and mount.availability_zone_id is not None
         and not is_unresolved((zone, mount.availability_zone_id))

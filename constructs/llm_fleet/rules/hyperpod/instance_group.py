@@ -62,7 +62,7 @@ def check_partition(group: InstanceGroup) -> Iterator[Problem]:
             "a compute group needs a partition, else no job can be sent to it",
             f"write a partition, e.g. {mend_hyphenated_name(group.name, limit) or 'workers'!r}",
         )
-    elif group.node_type is not NodeType.COMPUTE and group.partition is not None:
+    elif not is_unresolved(group.node_type) and group.node_type is not NodeType.COMPUTE and group.partition is not None:
         yield group.wrong(
             "partition",
             Code.PARTITION_MISPLACED,

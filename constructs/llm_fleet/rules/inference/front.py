@@ -16,6 +16,7 @@ from llm_fleet.rules.problem import Problem, is_list_token, is_unresolved, rule,
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.values import check_number
 from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
+from llm_fleet.spec.unknown import UNKNOWN
 
 EVERYBODY = "0.0.0.0/0"
 """Every IPv4 address."""
@@ -52,7 +53,7 @@ def check_front(front: Front, *, region: str | None = None) -> list[Problem]:
 
 
 def _check_protocol(front: Front) -> Iterator[Problem]:
-    if front.certificate_arn is not None and front.plain_http is True:
+    if front.certificate_arn not in (None, UNKNOWN) and front.plain_http is True:
         yield front.wrong(
             "plain_http",
             Code.FRONT_PLAIN_HTTP,

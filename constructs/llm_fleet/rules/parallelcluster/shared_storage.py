@@ -73,6 +73,8 @@ def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
 @rule
 def check_settings(storage: SharedStorage) -> Iterator[Problem]:
     """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
+    if is_unresolved(storage.kind):
+        return
     told = STORAGE_SECTIONS[storage.kind]
     key = f"SharedStorage[]/{told.section}"
     yield from check_keyed(

@@ -302,7 +302,7 @@ def _check_step(rollout: EndpointRollout) -> Iterator[Problem]:
     limit, what = rollout_facts().step_percent.get(rollout.kind.name), f"a step of a {rollout.kind.value} rollout"
     if limit is not None:
         yield from check_number(rollout.percent, limit, SageMakerCode.ROLLOUT_STEP, "percent", what=what)
-    elif rollout.percent is not None:
+    elif rollout.percent is not None and not is_unresolved(rollout.kind):
         yield rollout.wrong(
             "percent",
             Code.CONTRADICTION,
@@ -350,7 +350,7 @@ def waits_seconds(rollout: EndpointRollout) -> int | None:
     """Return how long an update waits in all, beside the start of its instances; `None` where that is not known."""
     bake, percent = bake_seconds_of(rollout), step_percent_of(rollout)
     rest = termination_wait_seconds_of(rollout)
-    if is_unresolved(bake) or is_unresolved(rest) or is_unresolved(percent):
+    if is_unresolved((bake, rest, percent, rollout.kind)):
         return None
     match rollout.kind:
         case RolloutKind.ALL_AT_ONCE:

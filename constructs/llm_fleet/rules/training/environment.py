@@ -17,7 +17,7 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_setup import check_neuron_name, check_neuron_release
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, is_unresolved
 from llm_fleet.rules.training.environment_place import (
     TrainingPlace,
     check_compile_cache,
@@ -84,7 +84,7 @@ def check_stack(environment: PlannedEnvironment, place: TrainingPlace) -> list[P
     if environment.stack is not None and stack is None:
         return [_no_such_stack(environment.stack, families)]
     problems = [] if release is None else check_neuron_name(release)
-    if stack is None or release is None or problems:
+    if stack is None or release is None or is_unresolved(release) or problems:
         return problems
     problems = [*_of_families(stack, families), *_of_release(stack, release)]
     if problems:

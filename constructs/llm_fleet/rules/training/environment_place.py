@@ -76,7 +76,7 @@ class TrainingPlace:
     @property
     def compute_groups(self) -> list[NodeGroup]:
         """Those that jobs run on."""
-        return [group for group in self.groups if group.role is NodeType.COMPUTE]
+        return [group for group in self.groups if group.role is NodeType.COMPUTE or is_unresolved(group.role)]
 
 
 def facts_of_type(name: str) -> Instance | Ec2Instance | None:

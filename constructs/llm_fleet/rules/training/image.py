@@ -22,6 +22,7 @@ from llm_fleet.spec.training_runtime import (
     TrainingRuntime,
     packages_of,
 )
+from llm_fleet.spec.unknown import UNKNOWN
 
 _SCHEME = "docker://"
 _IMAGE = re.compile(
@@ -178,7 +179,7 @@ def _server(environment: PlannedEnvironment, kind: ServerKind, place: TrainingPl
         yield _export_problem(
             "jobs do not train in the image of a server", "leave `use` out", "use", environment.use.value, allowed=""
         )
-    elif image_of(environment, place) is None:
+    elif place.region is not UNKNOWN and image_of(environment, place) is None:
         facts = model_servers()[kind]
         yield _export_problem(
             f"the image of {facts.title} is not offered in {place.region}"

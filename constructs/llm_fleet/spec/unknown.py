@@ -1,0 +1,75 @@
+"""Stands in place of a value of a fleet file that was refused: what a rule passes over, as it does over a CDK token."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+TOKEN = "${Token[unknown]}"  # noqa: S105 - no secret
+"""How it reads in a text."""
+
+
+def _same(unknown: Any, *_: Any, **__: Any) -> Any:
+    return unknown
+
+
+def _no(unknown: Any, _: Any) -> bool:
+    return False
+
+
+_itself: Any = _same
+_never: Any = _no
+
+
+class Unknown(str):
+    """A value that nobody knows: every part of it is unknown too, it holds whatever is looked for, and has no items.
+
+    So that rules need no word about it beside `is_unresolved`, which is true of it.
+    """
+
+    creation_stack: ClassVar[tuple[str, ...]] = ()
+    model_fields: ClassVar[dict[str, Any]] = {}
+    __dataclass_fields__: ClassVar[dict[str, Any]] = {}
+    # A problem of an unknown part is unknown too, and stays so when `replace` changes it.
+
+    def __new__(cls, *_: Any, **__: Any) -> "Unknown":
+        """Return one more; all are alike."""
+        return super().__new__(cls, TOKEN)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    count: Any = property(_itself)
+    __call__ = __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = _itself
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __neg__ = _itself
+    __ceil__ = __floor__ = __round__ = _itself
+    __lt__ = __le__ = __gt__ = __ge__ = _never
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, part: object) -> bool:
+        return True
+
+
+UNKNOWN: Any = Unknown()
+
+
+class Incomplete(dict[str, Any]):
+    """A mapping of which an entry was refused: it holds whatever is looked for; its items are those known."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Any:
+        return UNKNOWN
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the entry, or what nobody knows."""
+        return self[key]

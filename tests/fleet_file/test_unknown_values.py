@@ -1,0 +1,65 @@
+"""A value that was refused is not known to the rules: nothing is told that follows from it, and all else is."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.rules.problem import FleetError, is_unresolved
+from llm_fleet.spec.unknown import UNKNOWN, Incomplete
+from tests.fleet_file.good_fleet import edited
+
+WORKERS = "clusters.ml.groups.workers"
+STEPS = "kind: hyperpod\n    scripts: {skip: [1, no_such_step]}"
+
+
+def test_every_part_of_what_is_not_known_is_not_known() -> None:
+    for part in (UNKNOWN, UNKNOWN.zones, UNKNOWN.count, UNKNOWN[0], UNKNOWN + 1, 2 * UNKNOWN.size, UNKNOWN.wrong("a")):
+        assert is_unresolved(part)
+    assert is_unresolved(math.ceil(UNKNOWN / 2))
+    assert is_unresolved(replace(UNKNOWN.wrong("a"), path=("b",)))
+
+
+def test_nothing_can_be_missed_or_too_much_in_it() -> None:
+    assert "any" in UNKNOWN
+    assert list(UNKNOWN) == []
+    assert not UNKNOWN < 1
+    assert not UNKNOWN > 1
+
+
+def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_refused() -> None:
+    buckets = Incomplete({"data": 1})
+    assert list(buckets) == ["data"]
+    assert buckets["data"] == 1
+    assert "models" in buckets
+    assert is_unresolved(buckets.get("models"))
+
+
+BESIDE = {
+    "a role that is none, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
+    "a misspelt key, taken for the one that was meant": (
+        ("type: ml.trn1", "tpye: ml.trn1"),
+        {("LF110", f"{WORKERS}.tpye")},
+    ),
+    "the bucket that is named was refused": (
+        ("{data: {}}", "{data: 1}", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
+        {("LF113", "storage.buckets.data")},
+    ),
+    "mistakes beside a wrong deployment": (
+        ("size: 4800", "deployment: SCRATCH, data_repositories: [{path: a, s3: s3://one}], size: 4800"),
+        {("LF114", "storage.fsx.deployment"), ("LF321", "storage.fsx.data_repositories[0].path")},
+    ),
+    "an item after a wrong one keeps its number": (
+        ("kind: hyperpod", STEPS),
+        {("LF113", "clusters.ml.scripts.skip[0]"), ("LF421", "clusters.ml.scripts.skip[1]")},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_what_follows_is_not_told_and_all_else_is(what: str) -> None:
+    edits, expected = BESIDE[what]
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(edited(*edits))
+    assert {(problem.code.value, problem.where) for problem in caught.value.problems} == expected, caught.value
