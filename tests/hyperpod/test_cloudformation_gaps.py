@@ -101,7 +101,7 @@ def test_every_property_of_a_group_is_emitted_or_foreign_to_slurm(
     make()
     known = set(resource_schema()["definitions"]["ClusterInstanceGroup"]["properties"])
     foreign = {"KubernetesConfig", "ImageReleaseVersion", "CurrentCount"}
-    source = Path(str(HyperPodCluster.__init__.__code__.co_filename)).with_name("render_cluster.py").read_text()
+    source = Path(str(HyperPodCluster.__init__.__code__.co_filename)).with_name("cluster.py").read_text()
     places = [each for field in InstanceGroup.model_fields.values() for each in field.metadata]
     declared = {each.path.partition(".")[0] for each in places if isinstance(each, InRequest)}
     rendered = {name for name in known if (lower := name[0].lower() + name[1:]) in declared or f'"{lower}"' in source}
