@@ -75,11 +75,6 @@ if TYPE_CHECKING:
     from llm_fleet.spec.endpoint_operations import EndpointRollout as EndpointRollout
     from llm_fleet.spec.endpoint_operations import EndpointScaling as EndpointScaling
     from llm_fleet.spec.endpoint_operations import RolloutKind as RolloutKind
-    from llm_fleet.spec.front import Authentication as Authentication
-    from llm_fleet.spec.front import ClaimFormat as ClaimFormat
-    from llm_fleet.spec.front import Front as Front
-    from llm_fleet.spec.front import Jwt as Jwt
-    from llm_fleet.spec.front import JwtClaim as JwtClaim
     from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec as HyperPodClusterSpec
     from llm_fleet.spec.instance_group import AutoPatch as AutoPatch
     from llm_fleet.spec.instance_group import BatchSize as BatchSize
@@ -130,9 +125,14 @@ if TYPE_CHECKING:
     from llm_fleet.spec.people import Directory as Directory
     from llm_fleet.spec.people import SlurmAccount as SlurmAccount
     from llm_fleet.spec.service import Alarms as Alarms
+    from llm_fleet.spec.service import Authentication as Authentication
     from llm_fleet.spec.service import Capacity as Capacity
+    from llm_fleet.spec.service import ClaimFormat as ClaimFormat
     from llm_fleet.spec.service import ExportSpec as ExportSpec
+    from llm_fleet.spec.service import Front as Front
     from llm_fleet.spec.service import Hosts as Hosts
+    from llm_fleet.spec.service import Jwt as Jwt
+    from llm_fleet.spec.service import JwtClaim as JwtClaim
     from llm_fleet.spec.service import Scaling as Scaling
     from llm_fleet.spec.service import ServiceSpec as ServiceSpec
     from llm_fleet.spec.service import SidecarImages as SidecarImages
@@ -263,7 +263,6 @@ _HOMES = {
         "EndpointScaling",
         "RolloutKind",
     ),
-    "spec.front": ("Authentication", "ClaimFormat", "Front", "Jwt", "JwtClaim"),
     "spec.hyperpod_cluster": ("HyperPodClusterSpec",),
     "spec.instance_group": (
         "AutoPatch",
@@ -301,7 +300,20 @@ _HOMES = {
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
     "spec.people": ("ClusterUser", "Directory", "SlurmAccount"),
-    "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
+    "spec.service": (
+        "Alarms",
+        "Authentication",
+        "Capacity",
+        "ClaimFormat",
+        "ExportSpec",
+        "Front",
+        "Hosts",
+        "Jwt",
+        "JwtClaim",
+        "Scaling",
+        "ServiceSpec",
+        "SidecarImages",
+    ),
     "spec.slurm_database": ("Accounting", "AccountingDatabase", "DatabaseEngine", "SlurmDatabaseSpec"),
     "spec.smp": ("SmpConfiguration",),
     "spec.storage": (

@@ -27,7 +27,7 @@ from llm_fleet.catalog.endpoint import (
     rollout_facts,
     time_to_live_facts,
 )
-from llm_fleet.functions.endpoint_reaper.reaper import IN_BETWEEN
+from llm_fleet.functions.endpoint_reaper.handler import IN_BETWEEN
 from llm_fleet.spec.endpoint_operations import RolloutKind
 
 ACCELERATORS = ("cpu", "gpu", "neuron")

@@ -11,8 +11,8 @@ from moto.elbv2.ssl_policies import SSL_POLICIES
 
 from llm_fleet.catalog.model_server import server_metrics
 from llm_fleet.catalog.service import collector_facts, front_facts, neuron_health_facts, scaling_facts, task_limits
-from llm_fleet.spec.front import ClaimFormat
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.service import ClaimFormat
 
 FACTS = front_facts()
 

@@ -4,7 +4,7 @@ import pytest
 from botocore import exceptions
 from botocore.exceptions import ClientError
 
-from llm_fleet.cli.aws.clients import AwsRefusal, refusal, told_of_aws
+from llm_fleet.cli.clients import AwsRefusal, refusal, told_of_aws
 from llm_fleet.rules.feature_codes import CommandCode
 
 

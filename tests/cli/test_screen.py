@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from llm_fleet.cli.terminal.screen import Screen, ctrl_c_is_never_lost
+from llm_fleet.cli.screen import Screen, ctrl_c_is_never_lost
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@
 
 from rich.cells import cell_len
 
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned
-from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.screen import Screen, Tone, Toned
+from llm_fleet.cli.table import Cell, Column, Table
 
 COLUMNS = (
     Column(key="node", title="NODE"),

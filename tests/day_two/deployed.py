@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.plan.difference_section import difference_section
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.fleet_sections import Section
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, synthesized_stacks
+from llm_fleet.cli.plan.whole_plan import difference_section
 from local.aws.assembly.report import DeploymentReport
 from local.aws.client import LocalAws
 

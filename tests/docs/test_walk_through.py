@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.main import main
 from llm_fleet.cli.nodes import slurm_view
+from llm_fleet.cli.session import Target
 from llm_fleet.fleet_file.load import load_fleet
 from tests.cli.jobs.conftest import FakeCluster
 from tools.synth_environment import ROOT

@@ -7,9 +7,15 @@ import pytest
 
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.sagemaker import TrainingJobConfig
-from llm_fleet.spec.training_job import TrainingJobSpec
-from llm_fleet.spec.training_job_code import Distribution, DistributionKind, TrainingImage, TrainingImageKind
-from llm_fleet.spec.training_job_words import OF_DISTRIBUTION, OF_IMAGE, OF_TRAINING_JOB
+from llm_fleet.spec.training_job import OF_TRAINING_JOB, TrainingJobSpec
+from llm_fleet.spec.training_job_code import (
+    OF_DISTRIBUTION,
+    OF_IMAGE,
+    Distribution,
+    DistributionKind,
+    TrainingImage,
+    TrainingImageKind,
+)
 from tests.fleet_file.good_training_job import edited, job, problems, source_folder
 from tests.sagemaker.training_jobs import spec
 

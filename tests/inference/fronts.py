@@ -10,9 +10,9 @@ from aws_cdk.assertions import Template
 
 from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.service import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.storage.buckets import FleetKey
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context

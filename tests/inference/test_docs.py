@@ -19,9 +19,8 @@ from llm_fleet.inference.model import CONTAINER_PATH
 from llm_fleet.inference.service import ServiceGrants, least_healthy_percent
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.routes import Route, RouteAction, routes
-from llm_fleet.spec.front import Authentication, Front, Jwt, JwtClaim
 from llm_fleet.spec.model_server import ServerKind
-from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
+from llm_fleet.spec.service import Alarms, Authentication, Front, Hosts, Jwt, JwtClaim, Scaling, ServiceSpec
 from tests.inference.services import Served
 from tests.inference.watched import METRICS
 from tests.pages import CONSTRUCTS, check_made, examples, run_examples, table

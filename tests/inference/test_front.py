@@ -15,9 +15,9 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, routes
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.spec.front import Front
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.network import NetworkSpec
+from llm_fleet.spec.service import Front
 from tests.inference.fronts import CERTIFICATE, FRONTS, Fronts
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:chat-key-AbCdEf"

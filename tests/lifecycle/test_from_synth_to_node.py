@@ -15,7 +15,7 @@ from moto import mock_aws
 
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
-from llm_fleet.lifecycle.publisher.bundle import Request, publish
+from llm_fleet.lifecycle.publisher.handler import Request, publish
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.cluster import NodeGroup, NodeMount
 

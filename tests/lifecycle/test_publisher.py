@@ -18,9 +18,8 @@ from botocore.stub import Stubber
 from moto import mock_aws
 from mypy_boto3_s3 import S3Client
 
-from llm_fleet.lifecycle.publisher import bundle
-from llm_fleet.lifecycle.publisher.bundle import PublishError, Request, publish
-from llm_fleet.lifecycle.publisher.handler import handler
+from llm_fleet.lifecycle.publisher import handler as publisher
+from llm_fleet.lifecycle.publisher.handler import PublishError, Request, handler, publish
 
 ASSETS, TARGET = "assets", "sagemaker-demo"
 ROOT = "bundles/demo/train"
@@ -203,7 +202,7 @@ def test_what_nobody_foresaw_is_answered_too(
     def broken(*_: object) -> bytes:
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(bundle, "_fetch", broken)
+    monkeypatch.setattr(publisher, "_fetch", broken)
     handler(cloudformation.request("Create", _properties()), None)
     assert cloudformation.answers[0]["Reason"] == "ZeroDivisionError: on purpose"
 
@@ -366,5 +365,5 @@ def _watch_uploads(s3: S3Client) -> list[dict[str, Any]]:
 
 def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []
-    monkeypatch.setattr(bundle.time, "sleep", waited.append)
+    monkeypatch.setattr(publisher.time, "sleep", waited.append)
     return waited

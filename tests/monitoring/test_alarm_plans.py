@@ -173,7 +173,7 @@ def test_every_metric_is_one_that_somebody_publishes() -> None:
     notify = Path(ROOT, "lifecycle_scripts/llm_fleet_node/notify.py").read_text(encoding="utf-8")
     own |= set(re.findall(r'^_(?:DEGRADED_)?METRIC = "(\w+)"', notify, flags=re.M))
     # What the account's function counts, by the keys that its code writes.
-    code = Path(next(iter(llm_fleet.functions.__path__)), "cluster_observer", "observer.py").read_text(encoding="utf-8")
+    code = Path(next(iter(llm_fleet.functions.__path__)), "cluster_observer", "handler.py").read_text(encoding="utf-8")
     counted = {name for key, name in account_metrics().metrics.items() if f'"{key}"' in code}
     published = {
         metrics_namespace(): own,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_fleet.functions.cluster_observer.observer import (
+from llm_fleet.functions.cluster_observer.handler import (
     NotAllSeen,
     Observer,
     Settings,

@@ -10,8 +10,11 @@ import boto3
 from aws_cdk.assertions import Template
 from moto import mock_aws
 
-from llm_fleet.lifecycle.publisher.bundle import Request, publish
-from llm_fleet.lifecycle.publisher.handler import _data  # pyright: ignore[reportPrivateUsage]
+from llm_fleet.lifecycle.publisher.handler import (
+    Request,
+    _data,  # pyright: ignore[reportPrivateUsage]
+    publish,
+)
 
 _ASSETS, _BUCKET = "assets", "sagemaker-scripts"
 

@@ -37,7 +37,7 @@ from llm_fleet.catalog.training_job import (
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.sagemaker import TrainingJobConfig
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
+from llm_fleet.spec.training_job import OF_TRAINING_JOB
 from llm_fleet.spec.watch import WatchCondition, WatchSpec
 from tests.fleet_file.good_training_job import source_folder
 from tests.pages import CONSTRUCTS, examples, rows, table

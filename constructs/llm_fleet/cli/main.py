@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm_fleet.cli import bundle, check, connect, events, importing, jobs, logs, mirror, nodes, plan, update, upgrade
-from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost, plain_line
+from llm_fleet.cli.screen import ctrl_c_is_never_lost, plain_line
 from llm_fleet.cli.verb import ExitCode, add_completion_to
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
@@ -47,7 +47,7 @@ def _told(error: FleetError, *, as_json: bool) -> int:
     # What AWS or a node says stands in it, and must not steer the terminal.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
-        from llm_fleet.cli.terminal.screen import print_json
+        from llm_fleet.cli.screen import print_json
 
         print_json({"problems": error.problems, "subject": error.subject})
     not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
-    from llm_fleet.cli.terminal.screen import counted
+    from llm_fleet.cli.screen import counted
     from llm_fleet.fleet_file.load import load_fleet
 
     path = Path(arguments.file)
@@ -99,7 +99,7 @@ def _validate(arguments: argparse.Namespace) -> int:
         "watch": int(fleet.watch is not None),
     }
     if arguments.json:
-        from llm_fleet.cli.terminal.screen import print_json
+        from llm_fleet.cli.screen import print_json
 
         print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": told, "problems": []})
         return 0

@@ -74,7 +74,7 @@ def update_plan(arguments: argparse.Namespace) -> int:
 
 def deployed_configuration(arguments: argparse.Namespace) -> int:
     """Write the template of a stack."""
-    from llm_fleet.cli.aws.clients import stack_template
+    from llm_fleet.cli.clients import stack_template
     from llm_fleet.cli.write_files import write_file
 
     text = stack_template(arguments.stack, region=arguments.region, none_yet_ok=arguments.none_yet_ok)

@@ -17,11 +17,10 @@ from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet.spec.model_shape import Model
-from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
+from llm_fleet.spec.service import Alarms, Front, Hosts, Jwt, Scaling, ServiceSpec
 
 
 def check_shape_source(*, shape: object | None, config: str | None, unread: Sequence[Problem]) -> Iterator[Problem]:

@@ -26,8 +26,8 @@ from llm_fleet.references import region_of
 from llm_fleet.rules.inference.front import check_front, check_front_place
 from llm_fleet.rules.inference.routes import NOT_FOUND, routes
 from llm_fleet.rules.problem import is_unresolved, raise_problems
-from llm_fleet.spec.front import Authentication, Front
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.service import Authentication, Front
 
 
 def load_balancer_attributes(*, longest_answer_seconds: int, log_bucket: str, log_prefix: str) -> dict[str, str]:

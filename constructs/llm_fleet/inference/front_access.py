@@ -19,7 +19,7 @@ from llm_fleet.logs import log_group, log_group_arn
 from llm_fleet.network.security_group import PortRange, let_in, let_out, rule_description
 from llm_fleet.rules.inference.front import EVERYBODY
 from llm_fleet.rules.inference.routes import Answer, Route, RouteAction
-from llm_fleet.spec.front import Jwt
+from llm_fleet.spec.service import Jwt
 from llm_fleet.storage.buckets import AccessLogBucket
 
 _HTTPS = 443

@@ -7,9 +7,31 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from llm_fleet.catalog.model_server import ModelServerFacts, default_batch_size, default_sequence_length, model_servers
-from llm_fleet.spec import service_words as words
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import BodyBytes, Seconds
+
+OF_SERVER: Mapping[str, str] = {
+    "tp": "write `tensor_parallel`",
+    "tensor_parallel_size": "write `tensor_parallel`",
+    "num_cores": "write `tensor_parallel`",
+    "HF_NUM_CORES": "write `tensor_parallel`",
+    "batch": "write `batch_size`",
+    "sequence": "write `sequence_length`",
+    "max_batch_size": "write `batch_size`",
+    "MAX_BATCH_SIZE": "write `batch_size`",
+    "max_num_seqs": "write `batch_size`",
+    "max_total_tokens": "write `sequence_length`",
+    "MAX_TOTAL_TOKENS": "write `sequence_length`",
+    "max_model_len": "write `sequence_length`",
+    "model": "write `model` of the service, beside `server`",
+    "version": "write `image`, and `runtime` where the catalog does not know it",
+    "api_key": "write `front: {auth: api-key}` of the service; the key is a secret, never text of a file",
+    "port": "leave it out: every server listens at 8080 in an interface of its own",
+    "env": "write `environment`",
+    "variables": "write `environment`",
+    "cap_add": "write `capabilities`",
+}
+"""Below `server`."""
 
 
 class ServerKind(StrEnum):
@@ -32,7 +54,7 @@ class ModelServer(Spec):
     `sequence_length` become each server's own. What is wrong with it is LF700 to LF709 and LF766.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_SERVER
+    other_words: ClassVar[Mapping[str, str]] = OF_SERVER
 
     if TYPE_CHECKING:
         kind: ServerKind = ServerKind.TGI

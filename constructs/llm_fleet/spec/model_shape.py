@@ -9,9 +9,23 @@ from pydantic import Field
 from llm_fleet.catalog.model_server import known_model
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
-from llm_fleet.spec import service_words as words
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import Gibibytes, KeyArn, ParameterCount, SecretArn
+
+OF_MODEL: Mapping[str, str] = {
+    "uri": "write `s3`",
+    "path": "write `s3`, or `image` for a folder of the container image",
+    "id": "write `hub`",
+    "model_id": "write `hub`",
+    "repo": "write `hub`",
+    "token": "write `token_secret`, the ARN of a secret; a token is never text of a file",
+    "hf_token": "write `token_secret`, the ARN of a secret; a token is never text of a file",
+    "served_model_name": "write `name`",
+    "precompiled": "write `compiled`",
+    "exported": "write `compiled`",
+}
+"""Below `model`."""
+
 
 _GATED = frozenset(
     {"granite", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "smollm3"},
@@ -164,7 +178,7 @@ class Model(Spec):
     What is wrong with it is LF710 to LF719, LF724 and LF725.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_MODEL
+    other_words: ClassVar[Mapping[str, str]] = OF_MODEL
 
     s3_uri: Annotated[str | None, Field(alias="s3")] = None
     """Its folder in S3, e.g. `s3://my-models/tanuki-8b`; hosts mount it read-only. The bucket may be one of the

@@ -1,4 +1,4 @@
-"""An inference service: a model behind an OpenAI-compatible endpoint."""
+"""An inference service on ECS: how clients reach it, its instances, its server, its model, how it grows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,15 +7,186 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.service import collector_facts, neuron_health_facts, scaling_facts
+from llm_fleet.catalog.service import collector_facts, front_facts, neuron_health_facts, scaling_facts
 from llm_fleet.rules.problem import is_unresolved
-from llm_fleet.spec import service_words as words
-from llm_fleet.spec.front import Front
 from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.model_server import AnyServer, TgiServer
 from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec
-from llm_fleet.spec.values import Days, Gibibytes, NeuronInstanceName, Seconds, TopicArn, WaitSeconds
+from llm_fleet.spec.values import Days, Gibibytes, NeuronInstanceName, Seconds, SecretArn, TopicArn, WaitSeconds
+
+OF_FRONT: Mapping[str, str] = {
+    "cert": "write `certificate`, the ARN of a certificate in ACM",
+    "https": "write `certificate`, the ARN of a certificate in ACM",
+    "tls": "write `certificate`, the ARN of a certificate in ACM",
+    "internet_facing": "write `public: true` and `allowed_from`",
+    "scheme": "write `public: true` and `allowed_from`, or leave it private",
+    "cidrs": "write `allowed_from`",
+    "allowed_cidrs": "write `allowed_from`",
+    "allow": "write `allowed_from`",
+    "apikey": "write `auth: api-key`",
+    "api_key": "write `auth: api-key`, and `api_key_secret` for a secret that exists",
+    "authentication": "write `auth`",
+    "idle_timeout": "write `longest_answer`: idle timeout, draining and stop timeout follow from it",
+    "timeout": "write `longest_answer`: idle timeout, draining and stop timeout follow from it",
+    "oidc": "write `auth: jwt`: OIDC of a load balancer sends browsers to a page; clients of an API follow none",
+    "cognito": "write `auth: jwt`, with the user pool as its issuer",
+}
+"""Below `front`."""
+
+OF_JWT: Mapping[str, str] = {
+    "jwks_uri": "write `jwks`",
+    "jwks_url": "write `jwks`",
+    "audience": "write `claims: [{name: aud, values: [<audience>], format: string-array}]`",
+    "aud": "write `claims: [{name: aud, values: [<audience>], format: string-array}]`",
+    "scope": "write `claims: [{name: scope, values: [<scope>], format: space-separated-values}]`",
+    "scopes": "write `claims: [{name: scope, values: [<scope>], format: space-separated-values}]`",
+}
+"""Below `jwt`."""
+
+
+class Authentication(StrEnum):
+    """Who may ask the model."""
+
+    API_KEY = "api-key"
+    """Who has the key in Secrets Manager; the server checks it."""
+    JWT = "jwt"
+    """Who has a token of the named issuer; the load balancer checks it. HTTPS only."""
+    NONE = "none"
+    """Everybody who reaches the load balancer."""
+
+
+class ClaimFormat(StrEnum):
+    """How a token writes a claim; Elastic Load Balancing's names."""
+
+    SINGLE_STRING = "single-string"
+    """One text, as `client_id` mostly is."""
+    STRING_ARRAY = "string-array"
+    """A list of texts, as `aud` mostly is."""
+    SPACE_SEPARATED = "space-separated-values"
+    """Words in one text, as `scope` is."""
+
+
+class JwtClaim(Spec):
+    """A claim that a token must have."""
+
+    name: Annotated[str, Field(examples=["aud"])]
+    """The claim, e.g. `aud` or `scope`. Those that are always checked are refused: `exp`, `iss`, `nbf`, `iat`."""
+    values: Annotated[tuple[str, ...], Field(examples=[["chat"], "[chat]"])]
+    """What it must be or hold. One to ten texts of up to 256 characters."""
+    format: ClaimFormat = ClaimFormat.SINGLE_STRING
+    """How the token writes it. Default: `single-string`."""
+
+
+class Jwt(Spec):
+    """The issuer whose tokens let clients in, and what its tokens must say.
+
+    The load balancer checks signature, issuer and expiry, and `nbf` and `iat` where a token has them. It knows RS256
+    alone, and key sets of up to 10 keys and 150 KB
+    (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html).
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = OF_JWT
+
+    issuer: Annotated[str, Field(examples=["https://idp.example.com/"])]
+    """The `iss` claim of its tokens, an https URL. It has up to 256 characters."""
+    jwks_endpoint: Annotated[str, Field(alias="jwks", examples=["https://idp.example.com/.well-known/jwks.json"])]
+    """Where its public keys are, an https URL that the load balancer reaches over the internet."""
+    claims: tuple[JwtClaim, ...] = ()
+    """What else a token must say, e.g. for whom it is. Default: nothing; every token of the issuer lets in."""
+
+
+class Front(Spec):
+    """The load balancer, who reaches it and who may ask the model: from the VPC alone, with an API key, by default.
+
+    What is wrong with it is LF740 to LF753. Without a certificate, plain HTTP must be asked for.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = OF_FRONT
+
+    certificate_arn: Annotated[str | None, Field(alias="certificate")] = None
+    """ARN of the certificate in ACM; with it the front speaks HTTPS, and HTTP is sent on to it. Default: none."""
+    plain_http: Annotated[bool, Field(alias="http")] = False
+    """Whether it may speak HTTP alone, so that keys and prompts cross the network unencrypted. Default: no."""
+    domain_name: Annotated[str | None, Field(alias="domain")] = None
+    """Name of the certificate that your DNS leads to the load balancer. Default: the load balancer's own name."""
+    public: bool = False
+    """Whether it has public addresses. Default: no; it is reached from the VPC, and from what is peered with it."""
+    allowed_cidrs: Annotated[tuple[str, ...], Field(alias="allowed_from")] = ()
+    """Who may reach it, as CIDR blocks; a public one has at least one. Default: the VPC alone."""
+    authentication: Annotated[Authentication, Field(alias="auth")] = Authentication.API_KEY
+    """Who may ask the model. Default: `api-key`, who has the key in Secrets Manager."""
+    jwt: Jwt | None = None
+    """With `auth: jwt`: whose tokens are taken."""
+    api_key_secret_arn: Annotated[SecretArn | None, Field(alias="api_key_secret")] = None
+    """With `auth: api-key`: ARN of a secret whose text is the key. Default: one is made."""
+    longest_answer_seconds: Annotated[Seconds, Field(alias="longest_answer")] = (
+        front_facts().default_longest_answer_seconds
+    )
+    """How long one answer may take: idle timeout, draining and stop timeout follow from it. Default: `10 min`, as
+    long as the OpenAI client waits."""
+    requests_per_five_minutes: int = front_facts().default_requests_per_five_minutes
+    """Requests that one client address may send in five minutes before the web ACL refuses it. Default: 3000."""
+
+
+OF_SERVICE: Mapping[str, str] = {
+    "instance_type": "write `instance`",
+    "type": "write `instance`",
+    "replicas": "write `count`",
+    "desired": "write `count`",
+    "desired_count": "write `count`",
+    "tasks": "write `count`",
+    "instances": "write `count`: a task has an instance to itself",
+    "min_count": "write `min`",
+    "minimum": "write `min`",
+    "max_count": "write `max`",
+    "maximum": "write `max`",
+    "image": "write it below `server`: `server: {kind: tgi, image: …}`",
+    "kind": "write `server`",
+    "framework": "write `server`",
+    "model_id": "write `model`",
+    "model_uri": "write `model`",
+    "tensor_parallel": "write it below `server`: `server: {kind: tgi, tensor_parallel: 2}`",
+    "batch_size": "write it below `server`: `server: {kind: tgi, batch_size: 4}`",
+    "sequence_length": "write it below `server`: `server: {kind: tgi, sequence_length: 4096}`",
+    "certificate": "write it below `front`: `front: {certificate: arn:aws:acm:…}`",
+    "public": "write it below `front`: `front: {public: true, allowed_from: [203.0.113.0/24]}`",
+    "auth": "write it below `front`: `front: {auth: api-key}`",
+    "load_balancer": "write `front`",
+    "alb": "write `front`",
+    "capacity": "write it below `hosts`: `hosts: {capacity: managed-instances}`",
+    "autoscaling": "write `max`, and `scaling` for what it goes by",
+    "port": "leave it out: the front listens at 443, or at 80 with `front: {http: true}`",
+    "queue": "write it below `scaling`: `scaling: {queue: 4}`",
+    "name": "write the name as the service's key, in front of its colon",
+}
+"""Below a service."""
+
+OF_HOSTS: Mapping[str, str] = {
+    "type": "write `instance` of the service, beside `hosts`",
+    "instance_type": "write `instance` of the service, beside `hosts`",
+    "count": "write `count` of the service: a task has an instance to itself",
+    "managed": "write `capacity: managed-instances`",
+    "kind": "write `capacity`",
+    "asg": "write `capacity: ec2`",
+    "fargate": "Fargate has no Neuron devices; write `ec2` or `managed-instances`",
+    "FARGATE": "Fargate has no Neuron devices; write `ec2` or `managed-instances`",
+    "root_volume": "write `volume`",
+    "disk": "write `volume`",
+    "image": "write `ami`; the server's container image is `image` of `server`",
+    "driver_version": "write `driver`",
+}
+"""Below `hosts`."""
+
+OF_EXPORT: Mapping[str, str] = {
+    "model": "write `source`, the checkpoint; it is written where `model` of the service says",
+    "from": "write `source`",
+    "hub": "write `source: <owner>/<name>`",
+    "s3": "write `source: s3://…`",
+    "instance_type": "write `instance`",
+    "server": "leave it out: it is the server of the service, whose image and sizes are compiled for",
+}
+"""Below `export`."""
 
 
 class Capacity(StrEnum):
@@ -34,7 +205,7 @@ class Hosts(Spec):
     image's runtime only the first start tells. assumption: managed-instances-driver
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_HOSTS
+    other_words: ClassVar[Mapping[str, str]] = OF_HOSTS
 
     capacity: Annotated[Capacity, SHORTHAND] = Capacity.EC2
     """Who runs them. Default: `ec2`, an auto scaling group whose driver is pinned and that mounts S3."""
@@ -130,7 +301,7 @@ class ServiceSpec(Spec):
     `InferenceService` refuses what is wrong with it, all at once (LF700 to LF789).
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_SERVICE
+    other_words: ClassVar[Mapping[str, str]] = OF_SERVICE
 
     name: Annotated[str | None, Field(alias=OWN_KEY)] = None
     """Name of the service, its cluster and its log group. Default: one made of the construct's path."""
@@ -210,7 +381,7 @@ class ServiceSpec(Spec):
 class ExportSpec(Spec):
     """A task, run by hand, that compiles a checkpoint with the serving image, and writes it where `model` says."""
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_EXPORT
+    other_words: ClassVar[Mapping[str, str]] = OF_EXPORT
 
     source: Annotated[
         Model,

@@ -11,12 +11,85 @@ from pydantic import Field
 from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.training_job import job_machine_fact, training_instances, training_job_fact, training_job_limit
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.model import OWN_KEY
 from llm_fleet.spec.spec import SHORTHAND, InRequest, Spec, Within
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking
 from llm_fleet.spec.values import Days, Gibibytes, Seconds
+
+_ENDED = "leave it out: Debugger is closed to new customers, and Profiler ends in June 2027"
+
+OF_TRAINING_JOB: Mapping[str, str] = {
+    # Arguments of the estimators of sagemaker 2, which the documents of these years are written with.
+    "image_uri": "write `image`",
+    "framework_version": "write it below `image`: `image: {kind: pytorch, version: …}`",
+    "pytorch_version": "write it below `image`: `image: {kind: pytorch, version: …}`",
+    "transformers_version": "write it below `image`: `image: {kind: hugging-face, version: …}`",
+    "py_version": "leave it out: each image has one Python",
+    "source_dir": "write `source`: `source: train/train.py`",
+    "entry_point": "write it behind the folder: `source: train/train.py`",
+    "dependencies": "put them into the folder of `source`",
+    "role": "leave it out: the job has a role of its own, which may do what it needs",
+    "instance_type": "write `instance`",
+    "type": "write `instance`",
+    "train_instance_type": "write `instance`",
+    "instance_count": "write `count`",
+    "train_instance_count": "write `count`",
+    "instance_groups": "leave it out: clusters of several instance types are not offered",
+    "volume_size": "write `volume`, with its unit: `volume: 100 GiB`",
+    "train_volume_size": "write `volume`, with its unit: `volume: 100 GiB`",
+    "volume_kms_key": "leave it out: volumes are encrypted with the fleet's key",
+    "output_kms_key": "leave it out, or write it below `output`: `output: {s3: …, key: …}`",
+    "train_max_run": "write `max_run`, with its unit: `max_run: 24 h`",
+    "max_wait": "write it below `spot`: `spot: {max_wait: 2 days}`",
+    "train_max_wait": "write it below `spot`: `spot: {max_wait: 2 days}`",
+    "use_spot_instances": "write `spot: true`",
+    "train_use_spot_instances": "write `spot: true`",
+    "keep_alive_period_in_seconds": "write `warm_pool`, with its unit: `warm_pool: 30 min`",
+    "keep_alive": "write `warm_pool`, with its unit: `warm_pool: 30 min`",
+    "max_retry_attempts": "write `retries`",
+    "max_retries": "write `retries`",
+    "inputs": "write `channels`: `channels: {train: s3://…}`",
+    "data": "write `channels`: `channels: {train: s3://…}`",
+    "input_mode": "write `mode` below a channel: `channels: {train: {s3: s3://…, mode: FastFile}}`",
+    "output_path": "write `output`: `output: s3://…`",
+    "disable_output_compression": "write it below `output`: `output: {compress: false}`",
+    "checkpoint_s3_uri": "write `checkpoints`: `checkpoints: s3://…`",
+    "checkpoint_local_path": "write it below `checkpoints`: `checkpoints: {local_path: /opt/ml/checkpoints}`",
+    "metric_definitions": "write `metrics`: `metrics: {loss: 'loss=([0-9.]+)'}`",
+    "enable_sagemaker_metrics": "leave it out: it is on where there are `metrics`",
+    "distributions": "write `distribution`",
+    "env": "write `environment`",
+    "variables": "write `environment`",
+    "hyper_parameters": "write `hyperparameters`",
+    "subnets": "leave it out: the job stands in the fleet's `network`",
+    "security_group_ids": "leave it out: the job has the network's",
+    "enable_network_isolation": "write `network_isolation`",
+    "encrypt_inter_container_traffic": "write `encrypt_between_nodes`",
+    "enable_remote_debug": "write `remote_debug`",
+    "enable_infra_check": "write `infra_check`",
+    "training_plan_arn": "write `training_plan`",
+    "tensorboard_output_config": "write it below `tracking`: `tracking: {tensorboard: s3://…}`",
+    "mlflow": "write it below `tracking`: `tracking: {mlflow: arn:aws:sagemaker:…}`",
+    "base_job_name": "write the name as the job's key, in front of its colon",
+    "name": "write the name as the job's key, in front of its colon",
+    "cron": "write `schedule`",
+    "rate": "write `schedule`",
+    # What has ended.
+    "compiler_config": "leave it out: SageMaker Training Compiler has ended; call torch.compile in the script",
+    "debugger_hook_config": _ENDED,
+    "rules": _ENDED,
+    "profiler_config": _ENDED,
+    "disable_profiler": _ENDED,
+    "experiment_config": "write `tracking: {mlflow: arn:aws:sagemaker:…}`: Experiments has given way to MLflow",
+    "git_config": "leave it out: the folder of `source` is what the job gets",
+    "model_dir": "leave it out: the script finds it in the variable SM_MODEL_DIR",
+    "script_mode": "leave it out: it is the only mode",
+    "lustre": "write it below `channels`: `channels: {train: {fsx: data}}`",
+    "fsx": "write it below `channels`: `channels: {train: {fsx: data}}`",
+}
+"""Below a training job."""
+
 
 _ATTEMPTS, _WAIT = (
     Limit(minimum=job_machine_fact(fact)["min"], maximum=job_machine_fact(fact)["max"])
@@ -121,7 +194,7 @@ class TrainingJobSpec(Spec):
     UltraServers, built-in algorithms, serverless customization, Debugger and Profiler are not offered.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_TRAINING_JOB
+    other_words: ClassVar[Mapping[str, str]] = OF_TRAINING_JOB
 
     name: Annotated[str, Field(alias=OWN_KEY, examples=["gpt2"])]
     """Name of the state machine that starts it, and what the names of its jobs begin with; up to 36 characters."""

@@ -11,11 +11,44 @@ from pydantic import Field
 from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
 from llm_fleet.rules.feature_codes import SageMakerCode
-from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.model import WithPaths
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import PATH
+
+OF_IMAGE: Mapping[str, str] = {
+    "image_uri": "write `uri`",
+    "framework": "write `kind`",
+    "framework_version": "write `version`",
+    "tag": "write `version`, or a whole `uri`",
+    "training-compiler": "write `pytorch` or `hugging-face`, and call torch.compile in the script: Training Compiler "
+    "has ended",
+    "huggingface": "write `hugging-face`",
+    "transformers": "write `hugging-face`",
+    "neuron": "write `pytorch-neuronx`",
+    "trainium": "write `pytorch-neuronx`",
+    "smdistributed": "write `smp`",
+    "tensorflow": "name an image of your own by its `uri`: llm-fleet knows none of TensorFlow",
+}
+
+OF_DISTRIBUTION: Mapping[str, str] = {
+    "torch_distributed": "write `torchrun`",
+    "pytorchddp": "write `torchrun`: it has replaced the launcher pytorchddp",
+    "ddp": "write `torchrun`",
+    "fsdp": "write `torchrun`: FSDP is the script's own choice, and needs no other launcher",
+    "deepspeed": "write `torchrun`: DeepSpeed is the script's own choice, and needs no other launcher",
+    "pytorchxla": "write `torchrun`: the launcher of Training Compiler has ended with it",
+    "parameter_server": "write `torchrun`: the parameter server has ended with the images of its years",
+    "horovod": "write `torchrun`, or `mpi` for an image of your own with Horovod in it",
+    "smdistributed": "write `smddp`, or `smp` for the model parallel library",
+    "dataparallel": "write `smddp`",
+    "modelparallel": "write `smp`: it is version 2; of version 1, nothing is left",
+    "multi_worker_mirrored_strategy": "write `torchrun`: this is TensorFlow's, for which llm-fleet has no image",
+    "parameters": "write `smp`: `{kind: smp, smp: {hybrid_shard_degree: 8}}`",
+    "enabled": "leave it out, and write the launcher's name: `distribution: torchrun`",
+    "processes": "write `processes_per_host`",
+}
+
 
 LEFT_OUT = frozenset({"__pycache__", "node_modules", "venv"})
 """Folders that no training script needs, and that change without it; those that begin with a dot are left out too."""
@@ -47,7 +80,7 @@ class TrainingImage(Spec):
     does not run on the instance is refused (LF960, LF970). Source: `catalog/data/training_job_images.json`.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_IMAGE
+    other_words: ClassVar[Mapping[str, str]] = OF_IMAGE
 
     kind: TrainingImageKind = TrainingImageKind.PYTORCH
     """`pytorch`, `hugging-face`, `pytorch-neuronx` or `smp`. Default: `pytorch`, or `own` with a `uri`."""
@@ -199,7 +232,7 @@ class Distribution(Spec):
     and SMP v1 have ended, and pytorchddp has been replaced by torchrun: none of them is offered.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = words.OF_DISTRIBUTION
+    other_words: ClassVar[Mapping[str, str]] = OF_DISTRIBUTION
 
     kind: Annotated[DistributionKind, SHORTHAND] = DistributionKind.NONE
     """`none`, `torchrun`, `smp`, `smddp` or `mpi`. Default: `none`, one process on each instance."""

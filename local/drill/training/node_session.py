@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm_fleet.cli.aws.session import Done, Session, Target
+from llm_fleet.cli.session import Done, Session, Target
 from local.drill.nodes.node import Node
 
 

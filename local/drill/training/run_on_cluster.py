@@ -9,8 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Protocol
 
-from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.jobs.submission import Submission
+from llm_fleet.cli.session import Target
 from llm_fleet.jobs.render_run import render_run
 from llm_fleet.jobs.settings import TrainingRun
 from local.drill.nodes.node import Node

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
 from llm_fleet.cli.check import images_and_models as models
 from llm_fleet.cli.check.images_and_models import ask_running_images, features_of, hub_status
 from llm_fleet.cli.check.question import Account, Answer
+from llm_fleet.cli.clients import AwsClients, AwsRefusal
 from llm_fleet.fleet_file.load import load_fleet
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check, refusing

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.aws import session as session_module
-from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.aws.session import Session, Target, run_command
+from llm_fleet.cli import session as session_module
+from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.cli.connect import this_machine as programs_module
 from llm_fleet.cli.connect.connection import Ports, forward_words, reached_node, shell_words, task_words
 from llm_fleet.cli.connect.this_machine import (
@@ -26,6 +25,7 @@ from llm_fleet.cli.connect.this_machine import (
 )
 from llm_fleet.cli.nodes.node import Listing, NodeRole, wanted_node
 from llm_fleet.cli.place import Kind, Place
+from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node

@@ -195,7 +195,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms
     made = SessionPrograms.make(tmp_path / "node")
     for name, value in made.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("llm_fleet.cli.aws.session._PAUSES", (0.0,))
+    monkeypatch.setattr("llm_fleet.cli.session._PAUSES", (0.0,))
     monkeypatch.chdir(tmp_path)
     return made
 

@@ -243,7 +243,7 @@ def test_operations_are_told_with_what_they_are_to_come_to(say: Say, hyperpod: C
 
 
 def test_a_deep_health_check_is_an_operation_and_an_old_boto3_knows_none(hyperpod: CannedAccount) -> None:
-    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.clients import AwsClients
 
     checks = [{"InstanceGroupName": "trn1", "InstanceIds": ["i-0a1b2c3d"], "DeepHealthChecks": ["InstanceStress"]}]
     told = operation(Type="DeepHealthCheck", Status="Done")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.cli.aws import session as session_module
-from llm_fleet.cli.aws.session import Session, Target
+from llm_fleet.cli import session as session_module
 from llm_fleet.cli.jobs import submission
+from llm_fleet.cli.session import Session, Target
 
 _AWS = r"""#!/usr/bin/env python3
 import json, os, re, subprocess, sys

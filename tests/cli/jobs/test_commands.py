@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.catalog.training_environments import job_stages
-from llm_fleet.cli.aws.session import Target
 from llm_fleet.cli.main import main
 from llm_fleet.cli.nodes import slurm_view
+from llm_fleet.cli.session import Target
 from llm_fleet.jobs.batch_file import BatchFile
 from tests.cli.jobs.conftest import FakeCluster
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from llm_fleet.cli.aws.session import Session, Target
 from llm_fleet.cli.jobs.submission import JobLog, Submission
+from llm_fleet.cli.session import Session, Target
 from llm_fleet.rules.codes import Code
 from tests.cli.jobs.conftest import FakeCluster
 from tests.cli.refused import code_of, refused

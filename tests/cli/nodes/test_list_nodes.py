@@ -6,12 +6,12 @@ from typing import Any, cast
 import pytest
 from botocore.stub import Stubber
 
-from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.screen import Screen
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.aws_api import ApiRate
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
+from llm_fleet.cli.clients import AwsClients, AwsRefusal
 from llm_fleet.cli.nodes import list_nodes
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Node, NodeRole, Pace
 from llm_fleet.cli.nodes.nodes_table import NodeRow, Sight, look, rows_of, watch
 from llm_fleet.cli.nodes.slurm_view import SlurmView, ask_slurm, expanded, read_slurm
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.screen import Screen
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount

@@ -7,13 +7,13 @@ import pytest
 
 from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.catalog.data_file import load
-from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.cluster_changes import hyperpod_changes, parallelcluster_changes
-from llm_fleet.cli.plan.difference_section import difference_section
 from llm_fleet.cli.plan.fleet_sections import retained_section
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.plan.whole_plan import difference_section
+from llm_fleet.cli.screen import Screen
 from local.aws.resources.schemas import create_only_paths, schema_of
 from local.aws.resources.spec import type_specs
 

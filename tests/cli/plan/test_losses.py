@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.plan.difference_section import difference_section
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
 from llm_fleet.cli.plan.template_changes import losses, template_changes
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.plan.whole_plan import difference_section
+from llm_fleet.cli.screen import Screen
 from tests.cli.canned_account import CannedAccount
 
 WIDE = Screen(width=None, colour=False, live=False)

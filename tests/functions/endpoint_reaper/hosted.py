@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 
-from llm_fleet.functions.endpoint_reaper.reaper import Outcome, Reaper, Settings
+from llm_fleet.functions.endpoint_reaper.handler import Outcome, Reaper, Settings
 
 REGION, ACCOUNT = "us-west-2", "123456789012"
 IMAGE = f"763104351884.dkr.ecr.{REGION}.amazonaws.com/huggingface-vllm:0.27.1-transformers5.10.2-gpu-py312"

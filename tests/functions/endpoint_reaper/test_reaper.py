@@ -10,7 +10,7 @@ from moto.sagemaker.models import sagemaker_backends
 
 from llm_fleet.catalog.endpoint import time_to_live_facts
 from llm_fleet.functions.endpoint_reaper import handler as entry
-from llm_fleet.functions.endpoint_reaper.reaper import ENDED
+from llm_fleet.functions.endpoint_reaper.handler import ENDED
 from tests.functions.endpoint_reaper.hosted import ACCOUNT, AFTER, BEFORE, REGION, SETTINGS, TTL, Crash, Hosted
 
 

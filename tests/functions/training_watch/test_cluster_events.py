@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.functions.training_watch.clusters import ClusterEvent
+from llm_fleet.functions.training_watch.clusters import ClusterEvent, Parts
 from llm_fleet.functions.training_watch.handler import parse_event, serve
-from llm_fleet.functions.training_watch.parts import Parts
 from llm_fleet.functions.training_watch.settings import Settings, Surroundings
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.memory_aws import memory_aws, refused

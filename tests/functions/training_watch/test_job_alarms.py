@@ -7,15 +7,15 @@ import botocore.session
 import pytest
 from botocore.validate import validate_parameters
 
-from llm_fleet.functions.training_watch.job_alarms import (
+from llm_fleet.functions.training_watch.settings import (
     KINDS,
     JobAlarms,
+    JobSettings,
     job_of_alarm,
     onset_of,
     unmeasured,
     wanted_alarms,
 )
-from llm_fleet.functions.training_watch.settings import JobSettings
 from tests.functions.training_watch.memory_aws import MemoryCloudWatch, moment
 
 PREFIX = "llm-fleet/watch/"

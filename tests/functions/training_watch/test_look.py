@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from llm_fleet.functions.training_watch.clusters import Clients, Parts
+from llm_fleet.functions.training_watch.follow_job import MOST_TRIES
 from llm_fleet.functions.training_watch.handler import NothingServed, handler, serve
-from llm_fleet.functions.training_watch.parts import Clients, Parts
-from llm_fleet.functions.training_watch.restart import MOST_TRIES
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.day.run_day import DAWN, Day, new_day

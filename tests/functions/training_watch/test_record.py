@@ -2,8 +2,7 @@
 
 import pytest
 
-from llm_fleet.functions.training_watch.decide import GIVE_UP, LEAVE, RESTART, Decision, Divergence
-from llm_fleet.functions.training_watch.record import Entry, Record
+from llm_fleet.functions.training_watch.decide import GIVE_UP, LEAVE, RESTART, Decision, Divergence, Entry, Record
 from tests.functions.training_watch.day.clock_and_queue import Clock
 from tests.functions.training_watch.memory_aws import memory_aws
 

@@ -7,7 +7,7 @@ import pytest
 from botocore.validate import validate_parameters
 
 from llm_fleet.functions.training_watch.decide import JobFacts
-from llm_fleet.functions.training_watch.restart import CARRIED, NameTaken, create, restart_request
+from llm_fleet.functions.training_watch.follow_job import CARRIED, NameTaken, create, restart_request
 from tests.functions.training_watch.memory_aws import MemorySageMaker
 
 _ROLE = "arn:aws:iam::111122223333:role/trains"

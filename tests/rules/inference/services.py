@@ -2,10 +2,9 @@
 
 from typing import Any, TypeVar, cast
 
-from llm_fleet.spec.front import Front
 from llm_fleet.spec.model_server import SERVERS, ModelServer, ServerKind
 from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource, known_shape
-from llm_fleet.spec.service import Hosts, Scaling, ServiceSpec
+from llm_fleet.spec.service import Front, Hosts, Scaling, ServiceSpec
 from llm_fleet.spec.spec import Spec
 
 S = TypeVar("S", bound=Spec)

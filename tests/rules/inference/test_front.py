@@ -9,7 +9,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.front import check_front, check_front_place, check_jwt_fields
 from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
+from llm_fleet.spec.service import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.spec import Spec
 
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/0f8e5c62-3a3e-4d6f-9f57-3f2c6c1f0d11"

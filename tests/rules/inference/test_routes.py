@@ -9,8 +9,8 @@ from botocore.session import get_session
 
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, Route, RouteAction, routes
-from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.service import Authentication
 
 FORWARD, VALIDATE = RouteAction.FORWARD, RouteAction.VALIDATE_JWT
 MODELS = Answer.models("tanuki")

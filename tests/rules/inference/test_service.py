@@ -15,10 +15,9 @@ from llm_fleet.rules.inference.service import (
     check_service_name,
 )
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.model_shape import ModelSource
-from llm_fleet.spec.service import Capacity
+from llm_fleet.spec.service import Authentication, Capacity
 from tests.rules.inference.services import REGION, a_model, a_server, named, service
 
 ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"

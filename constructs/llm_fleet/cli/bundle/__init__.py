@@ -28,9 +28,9 @@ def bundle(arguments: argparse.Namespace) -> int:
     """Write the archive; the exit code is 3 where something could not be had, which the archive tells, too."""
     from datetime import UTC, datetime
 
-    from llm_fleet.cli.aws.clients import AwsClients
     from llm_fleet.cli.bundle.gathered_files import gather_files, safe_name
     from llm_fleet.cli.bundle.redact import Redactor
+    from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.cli.write_files import check_place, write_archive
 
@@ -55,7 +55,7 @@ def bundle(arguments: argparse.Namespace) -> int:
 def _print(gathered: "GatheredFiles", out: Path, *, as_json: bool) -> None:
     import sys
 
-    from llm_fleet.cli.terminal.screen import plain_text, print_json
+    from llm_fleet.cli.screen import plain_text, print_json
 
     if as_json:
         print_json({"bundle": str(out), "files": sorted(gathered.files), "missing": gathered.missing})

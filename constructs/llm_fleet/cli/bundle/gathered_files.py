@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
 from llm_fleet.cli.bundle.redact import Redactor
+from llm_fleet.cli.clients import AwsClients, told_of_aws
 from llm_fleet.cli.events.collected_events import collect
 from llm_fleet.cli.logs.gather import Gathered, gather
 from llm_fleet.cli.logs.log_place import LogPlace, stopped_tasks
@@ -22,7 +22,7 @@ from llm_fleet.cli.logs.node_runs import NodeRun, Source, split_uri
 from llm_fleet.cli.logs.show_logs import log_place
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Step, plain_data, progress
+from llm_fleet.cli.screen import Step, plain_data, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError, Problem
@@ -122,8 +122,8 @@ def slurm_state(fleet: "Fleet | None", place: Place) -> str:
             "name the file with -f, or leave this out with --no-session",
             subject=str(place),
         )
-    from llm_fleet.cli.aws.session import Session
     from llm_fleet.cli.nodes.slurm_view import find_target
+    from llm_fleet.cli.session import Session
 
     done = Session(find_target(cluster, place.region or ""), user="root").run(_SCRIPT)
     return "\n".join(done.lines) + "\n"

@@ -32,10 +32,10 @@ def add_to(verbs: Verbs) -> None:
 
 def check(arguments: argparse.Namespace) -> int:
     """Ask, and tell what came of it. Returns 0: good, 1: problems, 3: something could not be asked."""
-    from llm_fleet.cli.aws.clients import AwsClients
     from llm_fleet.cli.check.preflight import as_data, as_text, ask_all, exit_code, questions_of
     from llm_fleet.cli.check.question import Account
-    from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+    from llm_fleet.cli.clients import AwsClients
+    from llm_fleet.cli.screen import Screen, print_json, progress
     from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.rules.problem import raise_problems
     from llm_fleet.rules.regions import check_region

@@ -13,8 +13,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
 from llm_fleet.catalog.neuron import ami_parameter
-from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic
+from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.clusters import HyperPodConfig
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig

@@ -5,12 +5,12 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check import capacity, network, quotas, storage
 from llm_fleet.cli.check.images_and_models import image_questions, model_questions
 from llm_fleet.cli.check.question import Account, Outcome, Question, Topic, Verdict
-from llm_fleet.cli.terminal.screen import Screen, Step, Tone, Toned, painted, plain_text
-from llm_fleet.cli.terminal.table import Column, Table
+from llm_fleet.cli.clients import AwsRefusal
+from llm_fleet.cli.screen import Screen, Step, Tone, Toned, painted, plain_text
+from llm_fleet.cli.table import Column, Table
 from llm_fleet.cli.verb import ExitCode
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.feature_codes import CommandCode

@@ -8,7 +8,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.place import places_in
 from llm_fleet.rules.problem import Problem
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, is_of_parallelcluster, own_ids
+from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
 from llm_fleet.needs.machines import CapacitySource, Machines, machines_of

@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
-from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.check.network import security_group
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, header_of, own_ids
+from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,

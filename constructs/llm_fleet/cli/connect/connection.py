@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.aws.session import Session, Target, run_command
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.connect.this_machine import (
     INCLUDE,
     Platform,
@@ -28,7 +27,8 @@ from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place, wanted_node
 from llm_fleet.cli.nodes.nodes_table import rows_of
 from llm_fleet.cli.place import Kind, Place, fleet_of, place_of
-from llm_fleet.cli.terminal.screen import plain_line, print_json, progress
+from llm_fleet.cli.screen import plain_line, print_json, progress
+from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.problem import FleetError

@@ -21,7 +21,7 @@ from shlex import join
 from typing import IO, Self
 
 from llm_fleet.catalog.aws_api import api_rate
-from llm_fleet.cli.aws.clients import AwsRefusal, refusal
+from llm_fleet.cli.clients import AwsRefusal, refusal
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.cli.write_files import reason_of, write_file

@@ -8,7 +8,7 @@ from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
 from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.events.collected_events import Collected
     from llm_fleet.cli.place import Place
 
@@ -32,7 +32,7 @@ def add_to(verbs: Verbs) -> None:
 
 def events(arguments: argparse.Namespace) -> int:
     """Print the events; the exit code is 1 where one is an error or the cluster has failed, 3 where AWS kept some."""
-    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.events.collected_events import collect
     from llm_fleet.cli.logs.log_streams import since
     from llm_fleet.cli.nodes.list_nodes import wanted_id
@@ -61,7 +61,7 @@ def _exit_code(found: "Collected") -> int:
 def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
     from llm_fleet.cli.events.cluster_events import events_table, outcome_words, remedies
     from llm_fleet.cli.place import Kind
-    from llm_fleet.cli.terminal.screen import Screen, plain_text, print_json, print_notes
+    from llm_fleet.cli.screen import Screen, plain_text, print_json, print_notes
 
     told = remedies(found.events, found.failure)
     if as_json:
@@ -92,7 +92,7 @@ def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace
 
     from llm_fleet.cli.events.cluster_events import Event, one_line
     from llm_fleet.cli.events.collected_events import collect
-    from llm_fleet.cli.terminal.screen import plain_text, print_notes
+    from llm_fleet.cli.screen import plain_text, print_notes
 
     shown: set[tuple[object, ...]] = set()
     known: dict[str, Event] = {}

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.nodes import remedy_for
-from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
-from llm_fleet.cli.terminal.screen import Tone, Toned, counted, progress
-from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.screen import Tone, Toned, counted, progress
+from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.functions.training_watch.clusters import failure_of, metadata_of
 from llm_fleet.rules.feature_codes import CommandCode
 

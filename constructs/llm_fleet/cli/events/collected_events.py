@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsGone, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, told_of_aws
 from llm_fleet.cli.events.cluster_events import Event, Level, cluster_events, cluster_operations, merged
 from llm_fleet.cli.logs.log_place import StoppedTask, described, stopped_tasks
 from llm_fleet.cli.logs.log_streams import ask

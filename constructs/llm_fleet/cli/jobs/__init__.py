@@ -13,7 +13,7 @@ from llm_fleet.cli.verb import Verbs, refuse
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.aws.session import Session
+    from llm_fleet.cli.session import Session
     from llm_fleet.fleet_file.fleet import Fleet
     from llm_fleet.jobs.settings import TrainingRun
 
@@ -115,9 +115,9 @@ def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
 
 
 def _session(fleet: "Fleet", run: "TrainingRun", user: str | None) -> "Session":
-    from llm_fleet.cli.aws.session import Session
     from llm_fleet.cli.jobs.submission import user_of
     from llm_fleet.cli.nodes.slurm_view import find_target
+    from llm_fleet.cli.session import Session
 
     cluster = fleet.clusters[run.partition.cluster]
     name = user_of(cluster, user)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.training_environments import JobSetting, job_stages, shared_settings
-from llm_fleet.cli.aws.session import CutOff, Done, Session
+from llm_fleet.cli.session import CutOff, Done, Session
 from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.clusters import NodeSetupModel
 from llm_fleet.jobs.batch_file import RUN, SUFFIX, BatchFile, check_batch_file, check_nodes

@@ -36,7 +36,7 @@ def logs(arguments: argparse.Namespace) -> int:
     """Print what is asked for; the exit code is 1 where a node that is told of failed to start."""
     from dataclasses import replace
 
-    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.logs.show_logs import show_lines, show_overview, show_service
     from llm_fleet.cli.nodes.list_nodes import wanted_id
     from llm_fleet.cli.place import Kind

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn
 
-from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.logs.log_place import (
     PREFIXES,
     LogPlace,
@@ -33,7 +33,7 @@ from llm_fleet.cli.logs.node_runs import (
     stored_reports,
 )
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import counted, print_notes, progress
+from llm_fleet.cli.screen import counted, print_notes, progress
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.feature_codes import LogsCode
 from llm_fleet.rules.problem import Problem

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from llm_fleet.cli.aws.clients import AwsGone, AwsRefusal, told_of_aws
-from llm_fleet.cli.terminal.screen import plain_line, progress
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import LogsCode
 from llm_fleet.rules.problem import Problem

@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.aws.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
 from llm_fleet.cli.logs.log_streams import LogLine
-from llm_fleet.cli.terminal.screen import progress
+from llm_fleet.cli.screen import progress
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

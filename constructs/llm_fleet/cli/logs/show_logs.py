@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.logs.gather import Asked, Gathered, follow_lines, gather
 from llm_fleet.cli.logs.log_place import (
     HOSTS,
@@ -25,8 +25,8 @@ from llm_fleet.cli.logs.log_place import (
 from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, follow, print_line, stream_lines, stream_names
 from llm_fleet.cli.logs.node_runs import NodeRun, Source, has_code, has_step, parse_runs
 from llm_fleet.cli.place import Kind, Place
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json
-from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, print_json
+from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.feature_codes import LogsCode
 

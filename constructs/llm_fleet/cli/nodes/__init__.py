@@ -36,7 +36,7 @@ def add_to(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
     from llm_fleet.cli.nodes.nodes_table import watch
-    from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+    from llm_fleet.cli.screen import Screen, print_json, progress
 
     if arguments.json and arguments.watch is not None:
         arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
@@ -58,7 +58,7 @@ class _Looking:
     """Looks at the nodes that are asked for."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        from llm_fleet.cli.aws.clients import AwsClients
+        from llm_fleet.cli.clients import AwsClients
         from llm_fleet.cli.nodes.node import roles_of_place
 
         self._arguments = arguments

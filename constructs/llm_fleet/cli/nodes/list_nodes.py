@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from llm_fleet.catalog.aws_api import api_rate, page_size
-from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, told_of_aws
 from llm_fleet.cli.nodes.node import (
     GroupCount,
     Listing,

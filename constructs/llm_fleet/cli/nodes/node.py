@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from llm_fleet.catalog.aws_api import ApiRate
 from llm_fleet.cli.place import Place
-from llm_fleet.cli.terminal.screen import counted
+from llm_fleet.cli.screen import counted
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.values import nearest

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
-from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text
-from llm_fleet.cli.terminal.table import Column, Table
+from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, plain_text
+from llm_fleet.cli.table import Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from llm_fleet.rules.problem import FleetError, Problem

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from llm_fleet.cli.aws.clients import told_of_aws
-from llm_fleet.cli.aws.session import CutOff, Session, Target
+from llm_fleet.cli.clients import told_of_aws
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
+from llm_fleet.cli.session import CutOff, Session, Target
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import NodesCode

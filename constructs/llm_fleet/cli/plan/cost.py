@@ -19,10 +19,10 @@ from llm_fleet.catalog.ec2_instances import (
     price_question,
     prices,
 )
-from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, told_of_aws
 from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
-from llm_fleet.cli.terminal.screen import Tone, Toned, progress
-from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.screen import Tone, Toned, progress
+from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.cli.verb import refuse
 from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.fleet_file.fleet import Fleet

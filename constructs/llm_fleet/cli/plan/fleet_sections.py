@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from llm_fleet.catalog.fsx import lustre_need_facts
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.stack_templates import StackTemplate
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
-from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
+from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import (

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, refusal
-from llm_fleet.cli.terminal.screen import plain_line, progress
+from llm_fleet.cli.clients import AwsClients, AwsRefusal, refusal
+from llm_fleet.cli.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.named_files.deployed_configuration import template_of
 from llm_fleet.rules.feature_codes import CommandCode, PlanCode

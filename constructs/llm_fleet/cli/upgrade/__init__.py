@@ -7,7 +7,7 @@ from llm_fleet.cli.place import add_place, fleet_of, place_of
 from llm_fleet.cli.verb import Verbs, checked
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.upgrade.upgrade_plan import UpgradePlan
+    from llm_fleet.cli.upgrade.upgrades import UpgradePlan
     from llm_fleet.fleet_file.fleet import Fleet
 
 
@@ -34,8 +34,8 @@ def _image(text: str) -> None:
 
 def upgrade(arguments: argparse.Namespace) -> int:
     """Print the plan; the exit code is 3 where Slurm should have been asked which jobs run, and could not be."""
-    from llm_fleet.cli.terminal.screen import Screen, print_json
-    from llm_fleet.cli.upgrade.upgrade_plan import show_plan
+    from llm_fleet.cli.screen import Screen, print_json
+    from llm_fleet.cli.upgrade.upgrades import show_plan
     from llm_fleet.cli.verb import ExitCode
 
     plan = _plan(arguments, fleet_of(arguments))
@@ -47,7 +47,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
-    from llm_fleet.cli.aws.clients import AwsClients
+    from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.place import Kind
     from llm_fleet.cli.upgrade.upgrades import (
         ASK,

@@ -1,14 +1,240 @@
-"""Where Lambda enters: a clock runs it every five minutes, and HyperPod's change of a cluster's state at once."""
+"""Looks at clusters and writes down what it finds: metrics that alarms look at, and log groups that end one day."""
 
+import json
 import logging
 import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
-from .observer import Observer, Settings
+HYPERPOD, PARALLELCLUSTER = "hyperpod", "parallelcluster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Which clusters there are, and where what is found of them goes."""
+
+    clusters: Mapping[str, str]
+    """Kind of each cluster by its name: `hyperpod` or `parallelcluster`."""
+    namespace: str
+    dimension: str
+    metrics: Mapping[str, str]
+    """Names of metrics by our keys."""
+    log_group: str
+    """What the names of HyperPod's log groups begin with."""
+    retention_days: int
+    key_arn: str
+    """Of the KMS key that the log groups get; empty for CloudWatch's own encryption."""
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Self:
+        """Take them from the function's environment. Raises `KeyError` for one that is missing."""
+        return cls(
+            clusters=json.loads(environment["CLUSTERS"]),
+            namespace=environment["NAMESPACE"],
+            dimension=environment["DIMENSION"],
+            metrics=json.loads(environment["METRICS"]),
+            log_group=environment["LOG_GROUP"],
+            retention_days=int(environment["RETENTION_DAYS"]),
+            key_arn=environment.get("KEY_ARN", ""),
+        )
+
+
+_GONE = "not found"
+_FAILED, _PENDING, _RUNNING = "Failure", "Pending", "Running"
+
+
+def look_at_hyperpod(sagemaker: Any, name: str) -> tuple[str, dict[str, int]] | None:
+    """Return the ARN of the cluster `name` and how many nodes are how; `None` when there is no such cluster.
+
+    Nodes are missing that its groups want and do not have.
+    """
+    try:
+        cluster = sagemaker.describe_cluster(ClusterName=name)
+        pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name, PaginationConfig=_LARGE)
+        statuses = Counter(node["InstanceStatus"]["Status"] for page in pages for node in page["ClusterNodeSummaries"])
+    except ClientError as error:
+        if _is_gone(error):
+            return None
+        raise
+    groups: list[dict[str, Any]] = cluster["InstanceGroups"]
+    return cluster["ClusterArn"], {
+        "nodes_running": statuses[_RUNNING],
+        "nodes_pending": statuses[_PENDING],
+        "nodes_missing": sum(map(_missing, groups)),
+        "nodes_failed": statuses[_FAILED],
+    }
+
+
+def _missing(group: dict[str, Any]) -> int:
+    """Return how many nodes a group lacks; both counts are optional in the service's model, and without them none."""
+    current = group.get("CurrentCount", 0)
+    return max(0, group.get("TargetCount", current) - current)
+
+
+_LARGE = {"PageSize": 100}
+"""The most that ListClusterNodes gives at a time (botocore 1.44.5): twenty calls for 2,000 nodes."""
+
+
+def _is_gone(error: ClientError) -> bool:
+    """SageMaker answers ResourceNotFound, and in some places ValidationException with these words."""
+    told = error.response.get("Error", {})
+    return told.get("Code") == "ResourceNotFound" or _GONE in told.get("Message", "").lower()
+
+
+_TAGS = ("parallelcluster:cluster-name", "parallelcluster:node-type")
+_HEAD = "HeadNode"
+_RUNS = ("pending", "running", "stopping", "stopped")
+
+
+def head_node_is_impaired(ec2: Any, cluster: str) -> bool | None:
+    """Return whether the head node of `cluster` is stopped, or fails a status check; `None` without a head node."""
+    wanted = [
+        {"Name": f"tag:{_TAGS[0]}", "Values": [cluster]},
+        {"Name": f"tag:{_TAGS[1]}", "Values": [_HEAD]},
+        {"Name": "instance-state-name", "Values": list(_RUNS)},
+    ]
+    found = [one for page in ec2.describe_instances(Filters=wanted)["Reservations"] for one in page["Instances"]]
+    if not found:
+        return None
+    head = found[0]
+    if head["State"]["Name"] != "running":
+        return head["State"]["Name"] != "pending"
+    told = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
+    return any(status[which]["Status"] == "impaired" for status in told for which in ("SystemStatus", "InstanceStatus"))
+
+
+_THERE = "ResourceAlreadyExistsException"
+
+
+def keep_log_group(logs: Any, name: str, *, days: int, key_arn: str) -> str:
+    """Let the log group `name` exist, keep what it holds for `days`, and be encrypted by `key_arn` unless empty.
+
+    Returns `made`, `adopted` where it had another retention or key, or `kept`. Doing it twice changes nothing; a group
+    that is being made by HyperPod at the same time is adopted. Nothing is ever deleted.
+    """
+    found = _find(logs, name)
+    if found is None and _make(logs, name):
+        _set(logs, name, days=days, key_arn=key_arn)
+        return "made"
+    there = found or {}
+    if there.get("retentionInDays") == days and (not key_arn or there.get("kmsKeyId") == key_arn):
+        return "kept"
+    _set(logs, name, days=days, key_arn=key_arn)
+    return "adopted"
+
+
+def _find(logs: Any, name: str) -> dict[str, Any] | None:
+    groups: list[dict[str, Any]] = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    return next((group for group in groups if group["logGroupName"] == name), None)
+
+
+def _make(logs: Any, name: str) -> bool:
+    try:
+        logs.create_log_group(logGroupName=name)
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == _THERE:
+            return False
+        raise
+    return True
+
+
+def _set(logs: Any, name: str, *, days: int, key_arn: str) -> None:
+    logs.put_retention_policy(logGroupName=name, retentionInDays=days)
+    if key_arn:
+        logs.associate_kms_key(logGroupName=name, kmsKeyId=key_arn)
+
+
+_LOG = logging.getLogger(__name__)
+_MOST_METRICS = 1000
+"""A call of PutMetricData takes no more."""
+
+
+class NotAllSeen(Exception):
+    """Some of the clusters could not be looked at; the log has the reasons."""
+
+
+class Observer:
+    """One run over all clusters, or over one that has just changed its state."""
+
+    def __init__(self, settings: Settings, client: Callable[[str], Any]) -> None:
+        """Ask with the clients that `client` makes of a service's name."""
+        self._settings = settings
+        self._client = client
+
+    def look_at_all(self) -> dict[str, dict[str, int]]:
+        """Publish how each cluster stands, and return it by cluster.
+
+        A cluster that is not there is passed over. One that cannot be looked at does not keep the others from it:
+        raises `NotAllSeen` in the end, so that Lambda counts an error.
+        """
+        seen: dict[str, dict[str, int]] = {}
+        failed: list[str] = []
+        for name, kind in self._settings.clusters.items():
+            try:
+                seen[name] = self._hyperpod(name) if kind == HYPERPOD else self._parallelcluster(name)
+            except Exception:
+                _LOG.exception("%s could not be looked at", name)
+                failed.append(name)
+        self._publish(seen)
+        if failed:
+            raise NotAllSeen(", ".join(failed))
+        return seen
+
+    def hear_of(self, detail: Mapping[str, Any]) -> str:
+        """Make the log group of a cluster whose state has changed, before its first node writes; return what was done.
+
+        Only of a cluster that this function was told of, and as long as it is one that is there.
+        """
+        arn, status = str(detail.get("ClusterArn", "")), str(detail.get("ClusterStatus"))
+        name = str(detail.get("ClusterName", ""))
+        if self._settings.clusters.get(name) != HYPERPOD or ":cluster/" not in arn or status == "Deleting":
+            return "passed over"
+        return self._keep_log_group(name, arn)
+
+    def _hyperpod(self, name: str) -> dict[str, int]:
+        found = look_at_hyperpod(self._client("sagemaker"), name)
+        if found is None:
+            return {}
+        arn, counted = found
+        self._keep_log_group(name, arn)
+        return counted
+
+    def _parallelcluster(self, name: str) -> dict[str, int]:
+        impaired = head_node_is_impaired(self._client("ec2"), name)
+        return {} if impaired is None else {"head_node_impaired": int(impaired)}
+
+    def _keep_log_group(self, name: str, arn: str) -> str:
+        group = f"{self._settings.log_group}/{name}/{arn.rpartition('/')[2]}"
+        done = keep_log_group(
+            self._client("logs"), group, days=self._settings.retention_days, key_arn=self._settings.key_arn
+        )
+        if done != "kept":
+            _LOG.info("log group %s %s, for %d days", group, done, self._settings.retention_days)
+        return done
+
+    def _publish(self, seen: Mapping[str, Mapping[str, int]]) -> None:
+        data = [
+            {
+                "MetricName": self._settings.metrics[key],
+                "Dimensions": [{"Name": self._settings.dimension, "Value": name}],
+                "Value": value,
+                "Unit": "Count",
+            }
+            for name, counted in seen.items()
+            for key, value in counted.items()
+        ]
+        for start in range(0, len(data), _MOST_METRICS):
+            self._client("cloudwatch").put_metric_data(
+                Namespace=self._settings.namespace, MetricData=data[start : start + _MOST_METRICS]
+            )
+
 
 logging.getLogger().setLevel(logging.INFO)
 _STATE = "SageMaker HyperPod Cluster State Change"

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from .clusters import ClusterEvent, look_at_cluster, parse_cluster_event
+from .clusters import Clients, ClusterEvent, Parts, look_at_cluster, parse_cluster_event
 from .follow_job import look_at_job, sweep
-from .job_alarms import job_of_alarm
-from .parts import Clients, Parts
-from .settings import Surroundings
+from .settings import Surroundings, job_of_alarm
 
 TRAINING = "SageMaker Training Job State Change"
 ALARM = "CloudWatch Alarm State Change"

@@ -15,7 +15,7 @@ from llm_fleet.rules.network import check_load_balancer_place
 from llm_fleet.rules.problem import Problem, is_list_token, is_unresolved, rule, under
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.values import check_number
-from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
+from llm_fleet.spec.service import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 from llm_fleet.spec.unknown import UNKNOWN
 
 EVERYBODY = "0.0.0.0/0"

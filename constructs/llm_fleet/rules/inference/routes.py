@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from llm_fleet.catalog.service import front_facts
-from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.service import Authentication
 
 API_PATHS = "/v1/*"
 """OpenAI's interface, as Elastic Load Balancing writes a path pattern."""

@@ -26,10 +26,9 @@ from llm_fleet.rules.inference.server import check_server, check_server_on
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule, under
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.values import check_number, check_retention_days, is_above, is_positive
-from llm_fleet.spec.front import Authentication
 from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.spec.model_shape import ModelSource
-from llm_fleet.spec.service import Alarms, Scaling, ServiceSpec
+from llm_fleet.spec.service import Alarms, Authentication, Scaling, ServiceSpec
 
 
 def check_service(service: ServiceSpec, *, region: str | None, internet: InternetAccess | None = None) -> list[Problem]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from llm_fleet.functions.training_watch.clusters import Parts
 from llm_fleet.functions.training_watch.handler import serve
-from llm_fleet.functions.training_watch.parts import Parts
 from llm_fleet.functions.training_watch.settings import Settings, Surroundings
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal

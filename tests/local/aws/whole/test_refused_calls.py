@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_fleet.cli.aws.clients import refusal
+from llm_fleet.cli.clients import refusal
 from llm_fleet.rules.feature_codes import CommandCode
 from local.aws.client import LocalAws
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
+from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
 
 _GAP = "  "
 _LEAST = 24

@@ -1,1 +1,0 @@
-"""How the command asks AWS: one set of clients, and one way to tell what AWS refuses."""
