@@ -38,7 +38,7 @@ drill-stop: ## remove whatever killed drills have left behind
 scenarios: setup .tools/training/.ready ## as root: the tests that only root can run, and every scenario of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
 	@.venv/bin/python -m pytest -m root tests/local/drill tests/lifecycle_scripts
-	@.venv/bin/python -m pytest -n 2 --dist loadgroup local/drill/scenarios
+	@.venv/bin/python -m pytest local/drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder

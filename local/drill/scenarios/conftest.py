@@ -21,15 +21,9 @@ SMALL = ("packaging",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the drill out where nodes cannot be made; keep what shares the healthy cluster in one process.
-
-    Scenarios mostly wait, so `make scenarios` runs two processes: scenarios that share the healthy cluster are one
-    group of `--dist loadgroup`, and each file whose scenarios make clusters of their own is another.
-    """
-    for item in items:
-        shares = _shared.__name__ in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("healthy cluster" if shares else item.path.stem))
-        if os.geteuid() != 0:
+    """Leave the drill out where nodes cannot be made."""
+    if os.geteuid() != 0:
+        for item in items:
             item.add_marker(pytest.mark.skip(reason="nodes are made as root"))
 
 
