@@ -156,7 +156,7 @@ def _path(error: ErrorDetails) -> tuple[PathPart, ...]:
 
 
 def _depth_first(path: tuple[PathPart, ...]) -> tuple[int, tuple[tuple[bool, Any], ...]]:
-    return len(path), tuple((isinstance(part, str), part) for part in path)
+    return len(path), _order(path)
 
 
 def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
