@@ -99,8 +99,8 @@ def _quicken_cfn_lint() -> None:
     made: dict[Any, Any] = {}
 
     def remember_class(**given: Any) -> Any:
-        functions, calls, told = given["validators"], given["fn_resolvers"], given["function_filter"]
-        flags = (told.add_cfn_lint_keyword, told.validate_dynamic_references)
+        functions, calls, reported = given["validators"], given["fn_resolvers"], given["function_filter"]
+        flags = (reported.add_cfn_lint_keyword, reported.validate_dynamic_references)
         key = (frozenset(functions.items()), frozenset(calls.items()), flags)
         if key not in made:
             made[key] = make(**given)
@@ -157,8 +157,8 @@ def all_findings(app: cdk.App) -> list[str]:
 def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
     """What is said of a group or of a rule, and of the rules within a group."""
     rules: list[Any] = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
-    for told in (properties, *rules):
-        for text in (told.get("GroupDescription"), told.get("Description")):
+    for reported in (properties, *rules):
+        for text in (reported.get("GroupDescription"), reported.get("Description")):
             if isinstance(text, str):
                 yield text
 

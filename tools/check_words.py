@@ -2,7 +2,7 @@
 
 `python -m tools.check_words [PATH …]` checks these files, by default every file of the product that git has. The words
 are the first column of the table in docs/style.md, with the second as the suggestion; codespell finds them. A phrase is
-found within a line. Parts of names are words, too: `told_settings` is reported, `untold` is not.
+found within a line. Parts of names are words, too: `reported_settings` is reported, `unreported` is not.
 """
 
 import re
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from codespell_lib import main as codespell
@@ -40,7 +39,7 @@ def table(text: str) -> Iterator[tuple[str, str]]:
 def pattern(words: Sequence[str]) -> str:
     """Return the expression by which codespell splits a line into words, the phrases among `words` whole."""
     phrases = sorted((word for word in words if " " in word), key=len, reverse=True)
-    return "|".join([*(rf"\b{re.escape(phrase)}\b" for phrase in phrases), r"[A-Za-z][A-Za-z'’-]*"])
+    return "|".join([*(rf"\b{re.escape(phrase)}\b" for phrase in phrases), r"[A-Za-z][A-Za-z'-]*"])
 
 
 def checked_files() -> list[str]:

@@ -76,8 +76,8 @@ class Described:
 
 def file_lines(root: Path, *places: str, name: str = "*.py") -> dict[str, int]:
     """Return the lines of each file below `places` whose name fits, by its path."""
-    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
-    listed = subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+    requested = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places]
+    listed = subprocess.run(requested, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
     files = [root / each for each in listed if each and Path(each).match(name)]
     return {str(each.relative_to(root)): each.read_text().count("\n") for each in files if each.is_file()}
 

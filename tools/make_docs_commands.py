@@ -19,8 +19,8 @@ def page() -> str:
     """Return the page."""
     own = [(path.read_text(encoding="utf-8").splitlines()[0], path.name) for path in sorted(PLACE.parent.glob("*.md"))]
     pages = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for title, name in own if name != PLACE.name)
-    told = f"Told at length, with what they print:\n\n{pages}\n" if pages else ""
-    return f"# Commands\n\n{GENERATED}{_EXITS}\n{told}" + "\n".join(_verb(*one) for one in commands(command_line()))
+    reported = f"Told at length, with what they print:\n\n{pages}\n" if pages else ""
+    return f"# Commands\n\n{GENERATED}{_EXITS}\n{reported}" + "\n".join(_verb(*one) for one in commands(command_line()))
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -41,8 +41,8 @@ def commands(
                 yield from inner or [(f"{before} {name}", helps.get(name, ""), verb)]
 
 
-def _verb(name: str, told: str, parser: argparse.ArgumentParser) -> str:
-    text = f"## {name}\n\n{told[:1].upper()}{told[1:]}.\n\n"
+def _verb(name: str, reported: str, parser: argparse.ArgumentParser) -> str:
+    text = f"## {name}\n\n{reported[:1].upper()}{reported[1:]}.\n\n"
     rows = [row for action in parser._actions for row in _row(action)]  # pyright: ignore[reportPrivateUsage]
     return text + (table(("option", "what it does"), rows) if rows else "")
 

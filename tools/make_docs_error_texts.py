@@ -21,7 +21,7 @@ _Texts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Reported:
     """What one place in the sources says with a code. Either is empty where nothing but a run could tell."""
 
     message: str
@@ -29,15 +29,15 @@ class Told:
 
 
 @cache
-def told_codes() -> Mapping[str, list[Told]]:
+def reported_codes() -> Mapping[str, list[Reported]]:
     """Return what is said with each code, by what the sources call it: `Code.FILE_EMPTY`."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[Reported]] = {}
     for name in _names():
         if (module := _module(name)) is not None:
             for function, call in module.calls:
-                told = module.told(call, function, _DEEPEST)
+                reported = module.reported(call, function, _DEEPEST)
                 for code in _codes(call):
-                    found.setdefault(code, []).append(told)
+                    found.setdefault(code, []).append(reported)
     return found
 
 
@@ -56,15 +56,15 @@ class _Module:
         self.calls = [(function, call) for function, call in _calls(tree, None) if any(_codes(call))]
         self._variables: dict[str, dict[str, ast.expr]] = {}
 
-    def told(self, call: ast.Call, function: _Function | None, steps: int) -> Told:
+    def reported(self, call: ast.Call, function: _Function | None, steps: int) -> Reported:
         """Return what `call`, in `function`, says: by itself, or through the rule that it calls."""
         named = {keyword.arg: self.text(keyword.value, function, steps) for keyword in call.keywords if keyword.arg}
         given = [text for value in _texts(call) if (text := self.text(value, function, steps))]
         remedy = named.get("remedy") or (given[-1] if len(given) > 1 else "")
         message = named.get("message") or (given[0] if len(given) > 1 else "")
         if (message and remedy) or steps == 0:
-            return Told(message=message, remedy=remedy)
-        return self._shared(call, steps) or Told(message=message, remedy=remedy)
+            return Reported(message=message, remedy=remedy)
+        return self._shared(call, steps) or Reported(message=message, remedy=remedy)
 
     def text(self, value: ast.expr, function: _Function | None, steps: int) -> str:
         """Return a text with `{name}` for each value in it; nothing for what is no text, or cannot be followed."""
@@ -105,7 +105,7 @@ class _Module:
         returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
         return next((text for value in returned if (text := module.text(value, function, steps))), "")
 
-    def _shared(self, call: ast.Call, steps: int) -> Told | None:
+    def _shared(self, call: ast.Call, steps: int) -> Reported | None:
         """Return what the rule says that `call` gives its code to."""
         found = self._function(call.func.id) if isinstance(call.func, ast.Name) else None
         if found is None:
@@ -115,9 +115,9 @@ class _Module:
         for _, inner in _calls(function, function):
             given = [*inner.args, *(keyword.value for keyword in inner.keywords)]
             if any(isinstance(one, ast.Name) and one.id in names and one.id.endswith("code") for one in given):
-                told = module.told(inner, function, steps - 1)
-                if told.message and told.remedy:
-                    return told
+                reported = module.reported(inner, function, steps - 1)
+                if reported.message and reported.remedy:
+                    return reported
         return None
 
     def _function(self, name: str) -> tuple["_Module", _Function] | None:

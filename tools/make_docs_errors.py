@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from llm_fleet.rules.problem import AnyCode
-from tools.make_docs_error_texts import Told, told_codes
+from tools.make_docs_error_texts import Reported, reported_codes
 from tools.make_docs_markdown import GENERATED
 from tools.synth_environment import ROOT
 
@@ -18,7 +18,7 @@ _WITHOUT = "What it says depends on the value: the message names the place, and 
 
 def pages(codes: Sequence[AnyCode]) -> Mapping[str, str]:
     """Return the text of every page by its file name: a page a hundred codes."""
-    told = told_codes()
+    reported = reported_codes()
     hundreds: dict[int, list[AnyCode]] = {}
     for code in sorted(codes, key=number):
         hundreds.setdefault(number(code) // 100 * 100, []).append(code)
@@ -26,7 +26,7 @@ def pages(codes: Sequence[AnyCode]) -> Mapping[str, str]:
         f"LF{hundred}.md": f"# LF{hundred} to LF{hundred + 99}\n\n{GENERATED}\n"
         "Words in braces stand for what the message of a real mistake has there. "
         "The list of all codes is in [Error codes](../error-codes.md).\n\n"
-        + "\n".join(_section(code, told.get(key(code), [])) for code in members)
+        + "\n".join(_section(code, reported.get(key(code), [])) for code in members)
         for hundred, members in hundreds.items()
     }
 
@@ -41,8 +41,8 @@ def key(code: AnyCode) -> str:
     return f"{type(code).__name__}.{code.name}"
 
 
-def _section(code: AnyCode, told: list[Told]) -> str:
-    examples = list(dict.fromkeys((one.message, one.remedy) for one in told if one.message and one.remedy))
+def _section(code: AnyCode, reported: list[Reported]) -> str:
+    examples = list(dict.fromkeys((one.message, one.remedy) for one in reported if one.message and one.remedy))
     parts = [f"## {code.value}\n\n{code.title_[0].upper()}{code.title_[1:]}.\n"]
     for message, remedy in examples[:_MOST_EXAMPLES]:
         parts.append(f"- {_escaped(message)}\n\n    remedy: {_escaped(remedy)}\n")

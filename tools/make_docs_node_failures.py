@@ -18,10 +18,10 @@ def page() -> str:
         )
         for path in sorted(_PAGES.glob("*.md"), key=lambda path: int(re.sub(r"\D", "", path.stem)))
     ]
-    told = (
+    reported = (
         "A node that was not verified ends with one of these codes, and never green. Each has a page with the remedy.\n"
     )
-    return f"# Failures of nodes\n\n{GENERATED}\n{told}\n{table(('code', 'what it is'), rows)}"
+    return f"# Failures of nodes\n\n{GENERATED}\n{reported}\n{table(('code', 'what it is'), rows)}"
 
 
 if __name__ == "__main__":

@@ -133,13 +133,13 @@ def _text(one: griffe.Class | griffe.Function | griffe.Attribute) -> str:
 
 def _parameters(made: griffe.Function, homes: Mapping[str, str]) -> str:
     names = [one.name for one in made.parameters if one.name not in ("self", _SCOPE, "id")]
-    told = described(made.docstring.value if made.docstring is not None else "", names)
+    reported = described(made.docstring.value if made.docstring is not None else "", names)
     rows = [
         (
             code(one.name),
             _type(str(one.annotation or ""), homes),
             code(str(one.default)) if one.default is not None else "must be given",
-            told.get(one.name, ""),
+            reported.get(one.name, ""),
         )
         for one in made.parameters
         if one.name in names
@@ -251,15 +251,15 @@ def _methods(one: griffe.Class, homes: Mapping[str, str]) -> str:
 def _method(member: griffe.Object | griffe.Alias, homes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if not member.is_public or member.docstring is None or member.name.startswith("_"):
         return
-    told = " ".join(member.docstring.value.split())
+    reported = " ".join(member.docstring.value.split())
     # What is inherited is an alias of the base's member.
     if isinstance(member, griffe.Attribute) or (isinstance(member, griffe.Alias) and member.is_attribute):
         if "property" in member.labels:
-            yield code(member.name), told
+            yield code(member.name), reported
         return
     if isinstance(member, griffe.Function) or (isinstance(member, griffe.Alias) and member.is_function):
         names = [one.name for one in member.parameters if one.name not in ("self", "cls")]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
-        yield code(f"{member.name}({', '.join(names)})"), told
+        yield code(f"{member.name}({', '.join(names)})"), reported
 
 
 def _index(classes: Mapping[str, griffe.Class], homes: Mapping[str, str]) -> str:

@@ -28,8 +28,8 @@ def stage(sources: Path) -> Path:
         else:
             shutil.copyfile(ROOT / path, target)
     config = sources / "mkdocs.yml"
-    told = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    config.write_text(f"{told}docs_dir: docs\nsite_dir: site\n", encoding="utf-8")
+    reported = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    config.write_text(f"{reported}docs_dir: docs\nsite_dir: site\n", encoding="utf-8")
     return config
 
 

@@ -30,8 +30,11 @@ _PIP = (str(ROOT / ".tools" / "uv" / "bin" / "python"), "-m", "pip", "--disable-
 def main() -> int:
     """Make it, or do nothing where there is no Python for it; return the exit code."""
     if sys.version_info[:2] != PYTHON:
-        told = ".".join(map(str, PYTHON))
-        print(f"no environment for training: it needs Python {told}, this is {sys.version.split()[0]}", file=sys.stderr)
+        reported = ".".join(map(str, PYTHON))
+        print(
+            f"no environment for training: it needs Python {reported}, this is {sys.version.split()[0]}",
+            file=sys.stderr,
+        )
         return 0
     fetch()
     target = ENVIRONMENT / "bin" / "python"

@@ -72,7 +72,7 @@ def read_text(folder: Path) -> torch.Tensor:
 
 def main() -> None:
     """Train."""
-    told = arguments()
+    reported = arguments()
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if torch.cuda.is_available() else "cpu"
     if world > 1:
@@ -83,9 +83,9 @@ def main() -> None:
 
     text = read_text(Path(os.environ["SM_CHANNEL_TRAIN"]))
     torch.manual_seed(0)
-    model = CharacterModel(256, told.width).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=told.rate)
-    checkpoints, first = Checkpoints(told.checkpoints), 0
+    model = CharacterModel(256, reported.width).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=reported.rate)
+    checkpoints, first = Checkpoints(reported.checkpoints), 0
     if newest := checkpoints.newest():
         state = torch.load(newest, map_location=device, weights_only=True)
         model.load_state_dict(state["model"])
@@ -95,10 +95,10 @@ def main() -> None:
     trained = DistributedDataParallel(model) if world > 1 else model
 
     since = time.monotonic()
-    for step in range(first + 1, told.steps + 1):
+    for step in range(first + 1, reported.steps + 1):
         choice = torch.Generator().manual_seed(step * world + rank)
-        starts = torch.randint(len(text) - told.length - 1, (told.batch,), generator=choice)
-        batch = torch.stack([text[start : start + told.length + 1] for start in starts]).to(device)
+        starts = torch.randint(len(text) - reported.length - 1, (reported.batch,), generator=choice)
+        batch = torch.stack([text[start : start + reported.length + 1] for start in starts]).to(device)
         scores = trained(batch[:, :-1])
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad()
@@ -106,11 +106,11 @@ def main() -> None:
         optimizer.step()
         if rank:
             continue
-        if step % told.log_every == 0:
-            rate = told.log_every * told.batch * world / (time.monotonic() - since)
+        if step % reported.log_every == 0:
+            rate = reported.log_every * reported.batch * world / (time.monotonic() - since)
             print(f"step={step} loss={loss.item():.4f} samples_per_second={rate:.1f}", flush=True)
             since = time.monotonic()
-        if step % told.save_every == 0 or step == told.steps or stopping:
+        if step % reported.save_every == 0 or step == reported.steps or stopping:
             checkpoints.save(step, {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()})
         if stopping:
             print(f"stopped after step {step}, which is saved", flush=True)

@@ -14,7 +14,7 @@ DRIVER_ATTRIBUTE = "llm-fleet.neuron-driver"
 
 def configure_agent(host: Host, settings: Settings) -> dict[str, object]:
     """Write what the agent is told. What the AMI tells it of Inferentia is in another file, and stays."""
-    told = {
+    reported = {
         "ECS_CLUSTER": settings.cluster,
         "ECS_ENABLE_TASK_IAM_ROLE": "true",
         "ECS_ENABLE_TASK_ENI": "true",
@@ -29,7 +29,7 @@ def configure_agent(host: Host, settings: Settings) -> dict[str, object]:
         "ECS_INSTANCE_ATTRIBUTES": json.dumps({DRIVER_ATTRIBUTE: settings.driver}),
     }
     try:
-        host.write(PATH, "".join(f"{name}={value}\n" for name, value in told.items()))
+        host.write(PATH, "".join(f"{name}={value}\n" for name, value in reported.items()))
     except OSError as error:
         fail(Code.AGENT, f"{PATH} could not be written: {error}")
     return {}

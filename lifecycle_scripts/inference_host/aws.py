@@ -39,8 +39,8 @@ class Metadata:
     def credentials(self) -> Credentials:
         """Return the credentials of the host's role."""
         place = "meta-data/iam/security-credentials/"
-        told = json.loads(self.get(place + self.get(place).split()[0]))
-        return Credentials(told["AccessKeyId"], told["SecretAccessKey"], told["Token"])
+        reported = json.loads(self.get(place + self.get(place).split()[0]))
+        return Credentials(reported["AccessKeyId"], reported["SecretAccessKey"], reported["Token"])
 
     def _ask(self, method: str, path: str, headers: dict[str, str]) -> str:
         request = urllib.request.Request(self._place + path, method=method, headers=headers)  # noqa: S310
@@ -85,8 +85,10 @@ class Aws:
             ),
         )
 
-    def _logs(self, action: str, told: dict[str, Any]) -> None:
-        self._post("logs", "application/x-amz-json-1.1", json.dumps(told), {"x-amz-target": f"Logs_20140328.{action}"})
+    def _logs(self, action: str, reported: dict[str, Any]) -> None:
+        self._post(
+            "logs", "application/x-amz-json-1.1", json.dumps(reported), {"x-amz-target": f"Logs_20140328.{action}"}
+        )
 
     def _post(self, service: str, kind: str, text: str, more: Optional[Mapping[str, str]] = None) -> None:
         """Send it, again where the way there or the service fails. Raises `OSError`."""

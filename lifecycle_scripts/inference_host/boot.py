@@ -45,7 +45,7 @@ def boot() -> int:
         traceback.print_exc()
         story = _refused(Code.UNFORESEEN, f"{type(error).__name__}: {error}", story)
     story["seconds"] = round(time.monotonic() - begun, 1)
-    _tell(host, settings, story)
+    _report(host, settings, story)
     return 0 if story["event"] == "host-ready" else 1
 
 
@@ -56,11 +56,11 @@ def _out_of_time(*_: object) -> None:
 
 
 def _refused(code: Code, message: str, story: dict[str, Any]) -> dict[str, Any]:
-    told = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
-    return {**told, **story}
+    reported = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
+    return {**reported, **story}
 
 
-def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
+def _report(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
     """Leave the word on the host, then send it; what cannot be sent changes nothing about the host."""
     well = story["event"] == "host-ready"
     metadata = _or_none("the instance's metadata", Metadata)
@@ -73,11 +73,11 @@ def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> No
         host.write(READY, line + "\n")
     if settings is None or metadata is None or instance is None:
         return
-    told, name = settings, instance
-    aws = _or_none("the credentials of the host's role", lambda: Aws(told, metadata))
+    reported, name = settings, instance
+    aws = _or_none("the credentials of the host's role", lambda: Aws(reported, metadata))
     if aws is not None:
         _or_none("the log", lambda: aws.log(f"host/{name}", line))
-        for resource in told.signal_resources:
+        for resource in reported.signal_resources:
             # CloudFormation refuses a signal to a resource that does not wait for one.
             _or_none(f"the signal to {resource}", lambda to=resource: aws.signal(to, name, success=well))
 

@@ -46,8 +46,8 @@ def read_settings(host: Host) -> Settings:
     if text is None:
         fail(Code.SETTINGS, f"there is no {PATH}")
     try:
-        told = json.loads(text)
-        mount = told.pop("mount")
-        return Settings(mount=Mount(**mount) if mount else None, **told)
+        reported = json.loads(text)
+        mount = reported.pop("mount")
+        return Settings(mount=Mount(**mount) if mount else None, **reported)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         fail(Code.SETTINGS, f"{PATH} is not what this host reads: {error}")

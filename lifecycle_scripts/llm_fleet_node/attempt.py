@@ -83,23 +83,23 @@ class Attempt:
     def close(self) -> Result:
         """Wait for its end and return what came of it."""
         status = os.waitpid(self._pid, 0)[1]
-        told = self._told()
+        reported = self._reported()
         for file in (self._result, self.output, self.process):
             os.close(file)
-        if self._late or told is None:
+        if self._late or reported is None:
             # What it left running would go on changing the node beside the next attempt.
             self._signal(signal.SIGKILL)
         if self._late:
             return Result(failure=Failure(Code.TIMEOUT, f"it did not end within {self.step.timeout:g} s"))
-        if told is None:
+        if reported is None:
             return Result(failure=Failure(Code.KILLED, f"its process {_how_it_ended(status)}"))
         failure = None
-        if told["failure"]:
-            code, cause, final = told["failure"]
+        if reported["failure"]:
+            code, cause, final = reported["failure"]
             failure = Failure(Code[code], cause, final=final)
-        return Result(tuple(told["changes"]), failure, told["repaired"], told["seconds"])
+        return Result(tuple(reported["changes"]), failure, reported["repaired"], reported["seconds"])
 
-    def _told(self) -> Optional[dict[str, Any]]:
+    def _reported(self) -> Optional[dict[str, Any]]:
         try:
             return json.loads(os.pread(self._result, os.fstat(self._result).st_size, 0))
         except ValueError:

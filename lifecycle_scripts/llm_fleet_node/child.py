@@ -32,9 +32,9 @@ def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: 
     """
     try:
         _detach(output, runner)
-        told = attempt(step, replace(node, say=_say), how)
+        reported = attempt(step, replace(node, say=_say), how)
         with open(result, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(reported, file)
         sys.stdout.flush()
     except BaseException:
         traceback.print_exc()

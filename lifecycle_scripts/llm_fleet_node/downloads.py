@@ -42,13 +42,15 @@ def find(node: Node, name: str, *, version: str = "") -> Download:
     fitting = [file for file in named if file.system in (None, system) and is_version(file.version, version)]
     if len(fitting) == 1:
         return fitting[0]
-    asked = f"{name} {version}".strip()
+    requested = f"{name} {version}".strip()
     if fitting:
-        fail(Code.NOT_PINNED, f"{asked} is pinned in several versions: {_told(fitting)}", final=True)
+        fail(Code.NOT_PINNED, f"{requested} is pinned in several versions: {_reported(fitting)}", final=True)
     if node.manifest.downloads.source == "none":
-        fail(Code.PACKAGE_MISSING, f"{asked} is not on this node, and nodes of this fleet fetch nothing", final=True)
-    others = f"; there is {_told(named)}" if named else ""
-    fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}{others}", final=True)
+        fail(
+            Code.PACKAGE_MISSING, f"{requested} is not on this node, and nodes of this fleet fetch nothing", final=True
+        )
+    others = f"; there is {_reported(named)}" if named else ""
+    fail(Code.NOT_PINNED, f"the fleet pins no {requested} for {system}{others}", final=True)
 
 
 def fetch_files(node: Node, files: Sequence[Download]) -> list[Path]:
@@ -171,5 +173,5 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _told(files: Sequence[Download]) -> str:
+def _reported(files: Sequence[Download]) -> str:
     return ", ".join(f"{file.version} for {file.system or 'any system'}" for file in files)

@@ -32,7 +32,7 @@ class Code(Enum):
         "LFN13",
         "compare the files named here with the cluster's groups; replace the node if they are stale",
     )
-    NOBODY_KNOWS = ("LFN14", "look at the files named here; replace the node if the platform has not written them")
+    NO_ONE_KNOWS = ("LFN14", "look at the files named here; replace the node if the platform has not written them")
     POINTER_FETCH = (
         "LFN15",
         "see that the node reaches S3 and may read the pointer; if it is not there, deploy the stack again",

@@ -32,7 +32,7 @@ from llm_fleet_node.witnesses import (
 PARALLELCLUSTER = "parallelcluster"
 """The manifest's `platform` that is not HyperPod."""
 
-_HEALED_BY_TIME = (Code.PLATFORM_FILE, Code.NOBODY_KNOWS)
+_RECOVERED_BY_TIME = (Code.PLATFORM_FILE, Code.NO_ONE_KNOWS)
 """A file is cut off while it is written, and old or empty until the platform knows the node."""
 
 _NEEDED = 2
@@ -76,7 +76,7 @@ def identify_in_time(
         try:
             found = identify(places, manifest, given)
         except Failure as failure:
-            if failure.code not in _HEALED_BY_TIME:
+            if failure.code not in _RECOVERED_BY_TIME:
                 raise Failure(failure.code, failure.cause, final=True) from failure
             if not reasons or reasons[-1].cause != failure.cause:
                 say(f"waiting for the platform's files: {failure.cause}")
@@ -89,7 +89,7 @@ def identify_in_time(
 
     candidates: list[Identity] = []
     try:
-        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NOBODY_KNOWS)[0]
+        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NO_ONE_KNOWS)[0]
     except Failure as failure:
         if failure.final:
             raise
@@ -194,5 +194,5 @@ def agree(testimonies: tuple[Testimony, ...], manifest: Manifest) -> Group:
     sure = any(testimony.names for testimony in spoken) or len(spoken) >= _NEEDED
     group = manifest.group(next(iter(left)))
     if len(left) > 1 or not sure or group is None:
-        fail(Code.NOBODY_KNOWS, f"this node could be of {' or '.join(sorted(left))} ({heard})")
+        fail(Code.NO_ONE_KNOWS, f"this node could be of {' or '.join(sorted(left))} ({heard})")
     return group

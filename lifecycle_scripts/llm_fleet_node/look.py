@@ -26,24 +26,24 @@ _NO_ROOT = "no-node"
 """A root below the bundle that does not exist: without a node there is nothing to be found."""
 
 
-def look(asked: Arguments, places: Places) -> int:
+def look(requested: Arguments, places: Places) -> int:
     """Say what `asked` asks for and return the exit code. Writes nothing to disk."""
     log = Log(None, started=time.time(), silent=True)
-    told = read_bundle(places, asked.hook, log.line)
-    if asked.mode == LIST:
+    reported = read_bundle(places, requested.hook, log.line)
+    if requested.mode == LIST:
         prepared = (
-            _on_paper(asked, told, places)
-            if asked.role
-            else prepare(asked, told, places, Limits.of_this_node(), log.line, {})
+            _on_paper(requested, reported, places)
+            if requested.role
+            else prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
         )
-        return _say(asked, _listed(prepared), _list_lines)
-    prepared = prepare(asked, told, places, Limits.of_this_node(), log.line, {})
-    return _dry_run(asked, prepared)
+        return _say(requested, _listed(prepared), _list_lines)
+    prepared = prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
+    return _dry_run(requested, prepared)
 
 
-def _on_paper(asked: Arguments, told: Manifest, places: Places) -> Prepared:
+def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepared:
     """Return what a node of the role takes, as far as the manifest alone tells."""
-    group = _group(asked, told)
+    group = _group(requested, reported)
     identity = Identity(
         group=group,
         instance_id=None,
@@ -54,20 +54,20 @@ def _on_paper(asked: Arguments, told: Manifest, places: Places) -> Prepared:
         addresses=(),
         testimonies=(),
     )
-    node = Node(told, identity, places, Host(places.bundle / _NO_ROOT), asked.hook, lambda _: None)
-    known = known_steps(places, told)
-    graph = build(known, group.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
+    node = Node(reported, identity, places, Host(places.bundle / _NO_ROOT), requested.hook, lambda _: None)
+    known = known_steps(places, reported)
+    graph = build(known, group.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))
     return Prepared(node, graph)
 
 
-def _group(asked: Arguments, told: Manifest) -> Group:
-    for group in told.groups:
-        if group.role == asked.role and asked.group in (None, group.name):
+def _group(requested: Arguments, reported: Manifest) -> Group:
+    for group in reported.groups:
+        if group.role == requested.role and requested.group in (None, group.name):
             return group
-    named = ", ".join(f"{group.name} ({group.role})" for group in told.groups)
+    named = ", ".join(f"{group.name} ({group.role})" for group in reported.groups)
     fail(
         Code.ARGUMENTS,
-        f"the manifest has no group {asked.group or ''} of role {asked.role}; it has {named}",
+        f"the manifest has no group {requested.group or ''} of role {requested.role}; it has {named}",
         final=True,
     )
 
@@ -95,26 +95,26 @@ def _step(graph: Graph, name: str) -> dict[str, Any]:
     }
 
 
-def _list_lines(told: dict[str, Any]) -> list[str]:
-    node = told["node"]
-    lines = [f"{told['hook']} on a node of group {node['group']}, role {node['role']}:"]
-    for number, wave in enumerate(told["waves"], start=1):
+def _list_lines(reported: dict[str, Any]) -> list[str]:
+    node = reported["node"]
+    lines = [f"{reported['hook']} on a node of group {node['group']}, role {node['role']}:"]
+    for number, wave in enumerate(reported["waves"], start=1):
         for step in wave:
             waits = [*step["needs"], *(f"({name})" for name in step["after"])]
             lines.append(f"{number:>3}  {step['name']:<20}  {step['summary']}" + _after(waits))
-    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(told["skipped"].items())]
+    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(reported["skipped"].items())]
 
 
 def _after(waits: list[str]) -> str:
     return f"; after {', '.join(waits)}" if waits else ""
 
 
-def _dry_run(asked: Arguments, prepared: Prepared) -> int:
+def _dry_run(requested: Arguments, prepared: Prepared) -> int:
     from llm_fleet_node.child import VERIFY
     from llm_fleet_node.run_steps import Runner
 
     graph = prepared.graph.loose()
-    wanted = prepared.graph.with_needs(asked.only) if asked.only else graph.steps.keys()
+    wanted = prepared.graph.with_needs(requested.only) if requested.only else graph.steps.keys()
     runner = Runner(
         graph,
         prepared.node,
@@ -136,23 +136,24 @@ def _dry_run(asked: Arguments, prepared: Prepared) -> int:
                     "why": failure.cause if failure else None,
                 }
             )
-    told = {"node": describe(prepared.node.identity), "hook": asked.hook, "steps": steps}
-    _say(asked, told, _dry_lines)
+    reported = {"node": describe(prepared.node.identity), "hook": requested.hook, "steps": steps}
+    _say(requested, reported, _dry_lines)
     return NOT_SO if any(step["why"] for step in steps) else ALL_SO
 
 
-def _dry_lines(told: dict[str, Any]) -> list[str]:
+def _dry_lines(reported: dict[str, Any]) -> list[str]:
     return [
-        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "") for step in told["steps"]
+        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "")
+        for step in reported["steps"]
     ]
 
 
-def _say(asked: Arguments, told: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
-    if asked.json:
+def _say(requested: Arguments, reported: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
+    if requested.json:
         import json
 
-        print(json.dumps(told, indent=2))
+        print(json.dumps(reported, indent=2))
     else:
-        print("\n".join(lines(told)))
+        print("\n".join(lines(reported)))
     sys.stdout.flush()
     return 0

@@ -28,10 +28,10 @@ def in_hosts_file(host: Host, name: str) -> tuple[str, ...]:
     return tuple(address for address, names in hosts_entries(host) if name in names and ":" not in address)
 
 
-def hosts_entries(host: Host, *, beside_block: str = "") -> list[Entry]:
-    """Return the entries of `/etc/hosts`, without those of our block `beside_block`."""
+def hosts_entries(host: Host, *, next_to_block: str = "") -> list[Entry]:
+    """Return the entries of `/etc/hosts`, without those of our block `next_to_block`."""
     text = host.read(HOSTS) or ""
-    return _entries(with_block(text, beside_block, "") if beside_block else text)
+    return _entries(with_block(text, next_to_block, "") if next_to_block else text)
 
 
 def block_entries(host: Host, block: str) -> list[Entry]:
@@ -69,10 +69,10 @@ def meaning(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
 def resolve(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
     """Return what glibc finds for `name`: IPv4 addresses in their order, none within `seconds`."""
     try:
-        told = host.run("getent", "ahostsv4", name, timeout=seconds)
+        reported = host.run("getent", "ahostsv4", name, timeout=seconds)
     except CommandFailed:
         return ()
-    return tuple(dict.fromkeys(line.split()[0] for line in told.splitlines() if line.split()))
+    return tuple(dict.fromkeys(line.split()[0] for line in reported.splitlines() if line.split()))
 
 
 def dns_problem(host: Host, *, seconds: float = 2) -> str:
@@ -83,13 +83,13 @@ def dns_problem(host: Host, *, seconds: float = 2) -> str:
     """
     lines = [line.split() for line in (host.read("/etc/resolv.conf") or "").splitlines()]
     servers = [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
-    told: list[str] = []
+    reported: list[str] = []
     for server in servers:
         problem = _no_answer(server, seconds)
         if not problem:
             return ""
-        told.append(f"{server} {problem}")
-    return f"no DNS server answers ({'; '.join(told)})" if told else ""
+        reported.append(f"{server} {problem}")
+    return f"no DNS server answers ({'; '.join(reported)})" if reported else ""
 
 
 def _no_answer(server: str, seconds: float) -> str:

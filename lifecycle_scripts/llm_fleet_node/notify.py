@@ -28,29 +28,29 @@ _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]
 
 
-def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
+def notify(reported: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
     """Send what the manifest asks for, side by side, within `seconds`; `story` is the report, `name` the node's."""
-    if told.reports is None:
+    if reported.reports is None:
         return
     aws = shutil.which("aws", path=_PATH) if str(places.root) == "/" else shutil.which("aws")
     if aws is None:
         say("report: this node has no `aws` command, so nothing is sent")
         return
-    commands = {"report": _copy(told.reports.s3_uri, name, story["started"], places)}
+    commands = {"report": _copy(reported.reports.s3_uri, name, story["started"], places)}
     if story["code"] != "OK":
-        if told.reports.metric_namespace:
-            commands["metric"] = _metric(told, told.reports.metric_namespace, story)
-        if told.reports.event_bus:
-            commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
+        if reported.reports.metric_namespace:
+            commands["metric"] = _metric(reported, reported.reports.metric_namespace, story)
+        if reported.reports.event_bus:
+            commands["event"] = _event(reported, reported.reports.event_bus, story, name, commands["report"][-1])
     elif story.get("degraded"):
         degraded = _as_degraded(story)
-        if told.reports.metric_namespace:
-            commands["metric"] = _metric(told, told.reports.metric_namespace, degraded)
-        if told.reports.event_bus:
-            commands["event"] = _event(told, told.reports.event_bus, degraded, name, commands["report"][-1])
+        if reported.reports.metric_namespace:
+            commands["metric"] = _metric(reported, reported.reports.metric_namespace, degraded)
+        if reported.reports.event_bus:
+            commands["event"] = _event(reported, reported.reports.event_bus, degraded, name, commands["report"][-1])
     # The node is at work by now: its jobs, and the starts of others on the same machine, go before the AWS CLI's 0.6 s.
     behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
-    base = [*behind, aws, "--region", told.region, "--output", "json"]
+    base = [*behind, aws, "--region", reported.region, "--output", "json"]
     _run({what: [*base, *command] for what, command in commands.items()}, seconds, say)
 
 
@@ -69,11 +69,11 @@ def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
     ]
 
 
-def _metric(told: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
+def _metric(reported: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
     """Counted twice: by what it was, and by the cluster alone, since an alarm cannot look for groups and codes."""
-    whole = {"Cluster": told.cluster or told.fleet, "Group": _group(story), "Code": story["code"]}
+    whole = {"Cluster": reported.cluster or reported.fleet, "Group": _group(story), "Code": story["code"]}
     metric = _DEGRADED_METRIC if story.get("is_degraded") else _METRIC
-    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(told)})]
+    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(reported)})]
     return ["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", json.dumps(data)]
 
 
@@ -82,16 +82,16 @@ def _datum(metric: str, dimensions: dict[str, str]) -> dict[str, Any]:
     return {"MetricName": metric, "Value": 1, "Unit": "Count", "Dimensions": named}
 
 
-def _lasting_name(told: Manifest) -> str:
+def _lasting_name(reported: Manifest) -> str:
     """Return the cluster's name as its owner gave it: ParallelCluster's changes with its hash, the alarm's does not."""
-    name = told.cluster or told.fleet
-    return _HASH.sub("", name) if told.platform == "parallelcluster" else name
+    name = reported.cluster or reported.fleet
+    return _HASH.sub("", name) if reported.platform == "parallelcluster" else name
 
 
-def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
+def _event(reported: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
     detail = {
-        "fleet": told.fleet,
-        "cluster": told.cluster,
+        "fleet": reported.fleet,
+        "cluster": reported.cluster,
         "group": _group(story),
         "node": name,
         "hook": story["hook"],

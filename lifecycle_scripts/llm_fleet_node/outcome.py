@@ -48,7 +48,7 @@ class Outcome:
 
     def describe(self, start: float) -> dict[str, Any]:
         """Return it as the report has it; `start` is the run's start in seconds since 1970."""
-        told: dict[str, Any] = {
+        reported: dict[str, Any] = {
             "name": self.step.name,
             "summary": self.step.summary,
             "state": self.state.replace(" ", "_"),
@@ -68,7 +68,7 @@ class Outcome:
             "remedy": self.failure.code.remedy if self.failure else None,
             "output": list(self.output),
         }
-        return told
+        return reported
 
 
 def _rounded(seconds: Optional[float]) -> Optional[float]:

@@ -92,7 +92,7 @@ def _caller(command: list[str], verb: str) -> Callable[[Node], None]:
 
 def _environment(node: Node) -> dict[str, str]:
     """What a script is told. It knows the rest from the manifest."""
-    told = {
+    reported = {
         "LLM_FLEET_MANIFEST": str(node.places.bundle / "fleet.json"),
         "LLM_FLEET_BUNDLE": str(node.places.bundle),
         "LLM_FLEET_HOOK": node.hook,
@@ -103,4 +103,4 @@ def _environment(node: Node) -> dict[str, str]:
         "LLM_FLEET_ROLE": node.role,
         "LLM_FLEET_PARTITION": node.group.partition or "",
     }
-    return {**os.environ, "PATH": os.environ.get("PATH", _PATH), "LC_ALL": "C.UTF-8", **told}
+    return {**os.environ, "PATH": os.environ.get("PATH", _PATH), "LC_ALL": "C.UTF-8", **reported}

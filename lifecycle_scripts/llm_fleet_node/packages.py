@@ -86,8 +86,8 @@ def _install_missing(node: Node, manager: PackageManager, names: Sequence[str]) 
 
 
 def _install_files(node: Node, manager: PackageManager, files: Sequence[Download]) -> None:
-    told = ", ".join(f"{file.name} {file.version}" for file in files)
-    manager.install(fetch_files(node, files), changes=f"installed {told}")
+    reported = ", ".join(f"{file.name} {file.version}" for file in files)
+    manager.install(fetch_files(node, files), changes=f"installed {reported}")
 
 
 def _dependencies(node: Node, files: Sequence[Download]) -> list[Download]:

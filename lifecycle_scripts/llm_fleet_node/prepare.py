@@ -33,38 +33,38 @@ class Prepared:
 
 def read_bundle(places: Places, hook: str, say: Say) -> Manifest:
     """Return the manifest of the bundle. Raises `Failure` unless the bundle is the one that was published."""
-    told = manifest.read(places.bundle)
-    say(f"{hook}: fleet {told.fleet}, cluster {told.cluster or '(any)'}, bundle {told.content_hash[:16]}")
-    files = checksums.verify(places.bundle, told.scripts_sha256)
+    reported = manifest.read(places.bundle)
+    say(f"{hook}: fleet {reported.fleet}, cluster {reported.cluster or '(any)'}, bundle {reported.content_hash[:16]}")
+    files = checksums.verify(places.bundle, reported.scripts_sha256)
     say(f"bundle: {files} files are what was published")
-    return told
+    return reported
 
 
 def prepare(
-    asked: Arguments, told: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
+    requested: Arguments, reported: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
 ) -> Prepared:
     """Find out who this node is, which goes into `story`, and which steps it takes.
 
     Raises `Failure` where either cannot be told for sure.
     """
-    known = known_steps(places, told)
-    identity = identify_in_time(places, told, seconds=limits.platform, given=asked.group, say=say)
+    known = known_steps(places, reported)
+    identity = identify_in_time(places, reported, seconds=limits.platform, given=requested.group, say=say)
     say(f"node: {identity.group.role} of group {identity.group.name}")
     story["node"] = describe(identity)
-    _check_hook(asked.hook, identity, told)
-    node = Node(told, identity, places, Host(places.root), asked.hook, say)
-    graph = build(known, node.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
-    strangers = sorted(set(asked.only) - graph.steps.keys())
+    _check_hook(requested.hook, identity, reported)
+    node = Node(reported, identity, places, Host(places.root), requested.hook, say)
+    graph = build(known, node.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))
+    strangers = sorted(set(requested.only) - graph.steps.keys())
     if strangers:
         reasons = "; ".join(f"{name}: {graph.skipped.get(name, 'no such step')}" for name in strangers)
         fail(Code.STEP_UNKNOWN, f"--only names what this node does not take ({reasons})")
     return Prepared(node, graph)
 
 
-def known_steps(places: Places, told: Manifest) -> dict[str, Step]:
+def known_steps(places: Places, reported: Manifest) -> dict[str, Step]:
     """Return the shipped steps and the fleet's own. Raises `Failure` when one cannot be read."""
     shipped = every_step()
-    return {**shipped, **own_steps(places.bundle, told.steps.own, shipped)}
+    return {**shipped, **own_steps(places.bundle, reported.steps.own, shipped)}
 
 
 def why_not_needed(step: Step, node: Node) -> Optional[str]:
@@ -98,11 +98,11 @@ def describe(identity: Identity) -> dict[str, Any]:
     }
 
 
-def _check_hook(hook: str, identity: Identity, told: Manifest) -> None:
+def _check_hook(hook: str, identity: Identity, reported: Manifest) -> None:
     """Raise `Failure` when this hook is not the group's."""
     if identity.group.hook != hook:
         expected = identity.group.hook or "none"
         fail(
             Code.OTHER_HOOK,
-            f"group {identity.group.name} was started by {hook}, the bundle of {told.fleet} says {expected}",
+            f"group {identity.group.name} was started by {hook}, the bundle of {reported.fleet} says {expected}",
         )

@@ -139,7 +139,7 @@ class Runner:
         if pause is not None:
             self._again[outcome.step.name] = time.monotonic() + pause
             outcome.state = WAITING
-            self._node.say(f"[{outcome.step.name}] {_told(result.failure)}; again in {pause:g} s")
+            self._node.say(f"[{outcome.step.name}] {_reported(result.failure)}; again in {pause:g} s")
             return
         self._settle(outcome, FAILED if result.failure else DONE, "")
 
@@ -160,5 +160,5 @@ class Runner:
         self._changed(outcome)
 
 
-def _told(failure: Optional[Failure]) -> str:
+def _reported(failure: Optional[Failure]) -> str:
     return f"{failure.code.code}  {failure.cause}" if failure else Code.UNFORESEEN.code

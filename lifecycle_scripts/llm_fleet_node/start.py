@@ -32,13 +32,13 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def main(given: Sequence[str]) -> int:
     """Do what the arguments `given` ask for; return the exit code: 0 verified, else see `_exit_code`."""
     try:
-        asked = arguments.parse(given)
+        requested = arguments.parse(given)
         places = Places.of_this_node()
-        if asked.mode != arguments.RUN:
+        if requested.mode != arguments.RUN:
             from llm_fleet_node.look import look
 
-            return look(asked, places)
-        return Start(asked, places).run()
+            return look(requested, places)
+        return Start(requested, places).run()
     except Failure as refused:
         with contextlib.suppress(OSError):
             print(refused, file=sys.stderr, flush=True)
@@ -50,20 +50,20 @@ def main(given: Sequence[str]) -> int:
 class Start:
     """One run of a hook, from the entry point to its exit code."""
 
-    def __init__(self, asked: Arguments, places: Places) -> None:
+    def __init__(self, requested: Arguments, places: Places) -> None:
         """Open the log. Raises `Failure` when that cannot be done."""
-        self._asked = asked
+        self._requested = requested
         self._places = places
         self._limits = Limits.of_this_node()
         self._started = _start_time()
         # ParallelCluster keeps a script's standard error from its logs (its cookbook's custom_action_executor.py).
-        twice = asked.hook == ON_NODE_CONFIGURED
-        self._log = Log(places.log_dir, started=self._started, silent=asked.json, errors_twice=twice)
+        twice = requested.hook == ON_NODE_CONFIGURED
+        self._log = Log(places.log_dir, started=self._started, silent=requested.json, errors_twice=twice)
         self._manifest: Optional[Manifest] = None
         self._story: dict[str, Any] = {
             "schema_version": report.VERSION,
-            "hook": asked.hook,
-            "only": list(asked.only),
+            "hook": requested.hook,
+            "only": list(requested.only),
             "started": stamp(self._started),
             "python": report.python_version(),
         }
@@ -77,22 +77,22 @@ class Start:
         for number in stopping:
             signal.signal(number, signal.SIG_IGN)
         if failure and failure.code is Code.RUNNING:
-            return _exit_code(failure, self._asked.hook)  # the report is the other run's
+            return _exit_code(failure, self._requested.hook)  # the report is the other run's
         failure = failure or self._trouble()
-        self._tell(failure)
+        self._report(failure)
         try:
             report.write_report(self._places.log_dir, self._story)
         except Failure as unwritten:
             self._log.line(str(unwritten), error=True)
             failure = failure or unwritten
-            self._tell(failure)  # what is sent to S3 says it
+            self._report(failure)  # what is sent to S3 says it
         self._notify()
-        if self._asked.json:
+        if self._requested.json:
             import json
 
             with contextlib.suppress(OSError):
                 print(json.dumps(self._story, indent=2), flush=True)
-        return _exit_code(failure, self._asked.hook) if failure else 0
+        return _exit_code(failure, self._requested.hook) if failure else 0
 
     def _attempt(self) -> Optional[Failure]:
         """Run the hook and return what went wrong, told on standard error too."""
@@ -110,12 +110,16 @@ class Start:
 
     def _run(self) -> Optional[Failure]:
         say = self._log.line
-        self._manifest = told = read_bundle(self._places, self._asked.hook, say)
-        self._story["bundle"] = {"fleet": told.fleet, "cluster": told.cluster, "content_hash": told.content_hash}
-        prepared = prepare(self._asked, told, self._places, self._limits, say, self._story)
+        self._manifest = reported = read_bundle(self._places, self._requested.hook, say)
+        self._story["bundle"] = {
+            "fleet": reported.fleet,
+            "cluster": reported.cluster,
+            "content_hash": reported.content_hash,
+        }
+        prepared = prepare(self._requested, reported, self._places, self._limits, say, self._story)
         from llm_fleet_node.take_steps import take_steps  # what follows is not needed to say that a bundle is broken
 
-        return take_steps(prepared, self._asked, self._limits, self._log, self._started, self._story)
+        return take_steps(prepared, self._requested, self._limits, self._log, self._started, self._story)
 
     def _trouble(self) -> Optional[Failure]:
         """Return why what was done could not be kept, on a disk that became full in the middle."""
@@ -125,13 +129,13 @@ class Start:
         self._log.line(str(failure), error=True)
         return failure
 
-    def _tell(self, failure: Optional[Failure]) -> None:
+    def _report(self, failure: Optional[Failure]) -> None:
         self._story["finished"] = stamp(time.time())
         self._story["seconds"] = round(time.time() - self._started, 3)
         self._story["code"] = failure.code.code if failure else "OK"
         self._story["cause"] = failure.cause if failure else None
         self._story["remedy"] = failure.code.remedy if failure else None
-        self._log.line(f"{self._asked.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
+        self._log.line(f"{self._requested.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
         self._log.sync()
 
     def _notify(self) -> None:

@@ -14,18 +14,18 @@ def lines(outcomes: Iterable[Outcome], slowest: list[str]) -> list[str]:
     """Return a line for each step, in the order in which they began."""
     in_order = sorted(outcomes, key=lambda outcome: (outcome.started is None, outcome.started or 0.0))
     width = max((len(outcome.step.name) for outcome in in_order), default=0)
-    told = [_line(outcome, width) for outcome in in_order]
-    return [*told, f"slowest path: {' > '.join(slowest)}"] if slowest else told
+    reported = [_line(outcome, width) for outcome in in_order]
+    return [*reported, f"slowest path: {' > '.join(slowest)}"] if slowest else reported
 
 
 def failures(outcomes: Iterable[Outcome], log: Path) -> list[str]:
     """Return what went wrong in each step, and what to do about it."""
-    told: list[str] = []
+    reported: list[str] = []
     for outcome in outcomes:
         if outcome.failure:
-            told.append(f"{outcome.failure.code.code}  {outcome.step.name}: {outcome.failure.cause}")
-            told.append(f"  remedy: {outcome.failure.code.remedy}")
-    return [*told, f"  the whole story: {log}"] if told else []
+            reported.append(f"{outcome.failure.code.code}  {outcome.step.name}: {outcome.failure.cause}")
+            reported.append(f"  remedy: {outcome.failure.code.remedy}")
+    return [*reported, f"  the whole story: {log}"] if reported else []
 
 
 def _line(outcome: Outcome, width: int) -> str:

@@ -25,7 +25,7 @@ _STATES = {RUNNING: states.RUNNING, DONE: states.DONE, FAILED: states.FAILED}
 
 
 def take_steps(
-    prepared: Prepared, asked: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
+    prepared: Prepared, requested: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
 ) -> Optional[Failure]:
     """Take the steps; put them into `story` and return the first failure, told on standard error with all others.
 
@@ -36,7 +36,7 @@ def take_steps(
     state = State(node.places.state_dir, bundle=node.manifest.content_hash, boot=boot_id(node.places.root))
     if state.remark:
         log.line(f"state: {state.remark}")
-    how = _how(graph, asked, state, log)
+    how = _how(graph, requested, state, log)
     runner = Runner(
         graph,
         node,
@@ -51,7 +51,7 @@ def take_steps(
         runner.run()
     finally:
         state.save(sync=True)
-        failure = _tell(graph, runner, log, node.places.log_dir / LOG, started, story)
+        failure = _report(graph, runner, log, node.places.log_dir / LOG, started, story)
     lock.release()
     if not state.trouble:
         return failure
@@ -60,10 +60,10 @@ def take_steps(
     return failure or unkept
 
 
-def _how(graph: Graph, asked: Arguments, state: State, log: Log) -> dict[str, str]:
+def _how(graph: Graph, requested: Arguments, state: State, log: Log) -> dict[str, str]:
     """Return which steps to run, and how each."""
-    if asked.only:
-        return {name: APPLY if name in asked.only else VERIFY for name in graph.with_needs(asked.only)}
+    if requested.only:
+        return {name: APPLY if name in requested.only else VERIFY for name in graph.with_needs(requested.only)}
     for name in graph.steps:
         if state.was_stopped(name):
             log.line(f"state: an earlier run was killed in {name}, which is applied again")
@@ -88,7 +88,7 @@ def _changed(outcome: Outcome, state: State, log: Log) -> None:
     log.sync()
 
 
-def _tell(
+def _report(
     graph: Graph, runner: Runner, log: Log, log_file: Any, started: float, story: dict[str, Any]
 ) -> Optional[Failure]:
     """Tell what came of the steps, in the report and on one screen; return the first failure."""

@@ -46,11 +46,11 @@ def clock_offset(node: Node) -> Optional[float]:
 def endpoint(node: Node) -> str:
     """Return the URL of S3: the one that AWS's SDKs are told on this node, or the region's own."""
     region = node.manifest.region
-    told = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    reported = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     profile = _DEFAULT_PROFILE.search(node.host.read("/root/.aws/config") or "")
     setting = _ENDPOINT.search(profile.group(1)) if profile else None
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return told or (setting.group(1) if setting else f"https://s3.{region}.{domain}")
+    return reported or (setting.group(1) if setting else f"https://s3.{region}.{domain}")
 
 
 def _date_of(url: str) -> Optional[float]:
@@ -104,11 +104,11 @@ def time_service_offset(host: Host) -> Optional[float]:
     if host.which("chronyc") is None:
         return None
     try:
-        told = host.run("chronyc", "-n", "tracking", timeout=5)
+        reported = host.run("chronyc", "-n", "tracking", timeout=5)
     except CommandFailed:
         return None
-    match, last = _CHRONY.search(told), _CHRONY_LAST.search(told)
-    if match is None or last is None or "Not synchronised" in told or not _is_fresh(_seconds_of(last.group(1))):
+    match, last = _CHRONY.search(reported), _CHRONY_LAST.search(reported)
+    if match is None or last is None or "Not synchronised" in reported or not _is_fresh(_seconds_of(last.group(1))):
         return None
     return float(match.group(1)) * (1 if match.group(2) == "fast" else -1)
 

@@ -46,14 +46,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         parsed = parser(given[0] if given else None).parse_args(given)
         return parsed.run(parsed)
     except Failure as failure:
-        return _told(failure)
+        return _reported(failure)
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
     except ModuleNotFoundError as missing:
-        return _told(Failure(Code.PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
+        return _reported(Failure(Code.PACKAGE, f"{sys.executable} has no Python package `{missing.name}`"))
     except Exception as error:  # Whatever it is, it gets a code and a remedy.
         traceback.print_exc()
-        return _told(_unforeseen(error))
+        return _reported(_unforeseen(error))
 
 
 def _unforeseen(error: Exception) -> Failure:
@@ -64,7 +64,7 @@ def _unforeseen(error: Exception) -> Failure:
     return Failure(Code.PEER if lost else Code.UNFORESEEN, text.splitlines()[0], final=False)
 
 
-def _told(failure: Failure) -> int:
+def _reported(failure: Failure) -> int:
     """Told once when all processes raise it; each process of its own otherwise."""
     if not failure.shared or os.environ.get("RANK", "0") == "0":
         sys.stdout.flush()

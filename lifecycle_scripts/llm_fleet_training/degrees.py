@@ -45,8 +45,8 @@ def misfits(*, world: int, tensor: int, pipeline: int = 1, context: int = 1, sha
     product = tensor * pipeline * context
     if world % product:
         words = [f"{name} {value}" for name, value in named.items() if value > 1]
-        told = words[0] if len(words) == 1 else f"{' x '.join(words)} = {product}"
-        found.append(f"{told} does not divide {world} processes")
+        reported = words[0] if len(words) == 1 else f"{' x '.join(words)} = {product}"
+        found.append(f"{reported} does not divide {world} processes")
     if shard and (world // tensor) % shard:
         found.append(f"shard degree {shard} does not divide {world} processes / tensor parallel {tensor}")
     if shard and context > shard:

@@ -11,7 +11,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from notebook_instance.idleness import judge
+from notebook_instance.idleness import verify
 from notebook_instance.instance import Instance, stop, this_instance
 from notebook_instance.jupyter import look
 from notebook_instance.places import RUNTIME, SETTINGS, STATE, UPTIME, at
@@ -22,7 +22,7 @@ def main() -> int:
     minutes = json.loads(at(SETTINGS).read_text(encoding="utf-8"))["idle_minutes"]
     now = datetime.now(timezone.utc)
     seen = look(at(RUNTIME))
-    verdict = judge(
+    verdict = verify(
         seen, now=now, started=_started(now), answered=_answered(at(STATE)), idle=timedelta(minutes=minutes)
     )
     if seen.activities is not None:

@@ -39,7 +39,7 @@ class Verdict:
     reason: str
 
 
-def judge(seen: Seen, *, now: datetime, started: datetime, answered: datetime | None, idle: timedelta) -> Verdict:
+def verify(seen: Seen, *, now: datetime, started: datetime, answered: datetime | None, idle: timedelta) -> Verdict:
     """Return whether the instance has been idle for `idle`.
 
     `started`: when it booted; nothing counts as idle before. `answered`: when Jupyter answered last. A server that does
@@ -60,5 +60,5 @@ def judge(seen: Seen, *, now: datetime, started: datetime, answered: datetime | 
 
 def _by_age(what: str, since: datetime, now: datetime, idle: timedelta) -> Verdict:
     age = max(now - since, timedelta())
-    told = f"{what}, {int(age.total_seconds() // 60)} minutes ago; the limit is {int(idle.total_seconds() // 60)}"
-    return Verdict(age >= idle, told)
+    reported = f"{what}, {int(age.total_seconds() // 60)} minutes ago; the limit is {int(idle.total_seconds() // 60)}"
+    return Verdict(age >= idle, reported)

@@ -57,12 +57,12 @@ def look(runtime: Path) -> Seen:
 
 def _server(note: Path) -> Server | None:
     try:
-        told = json.loads(note.read_text(encoding="utf-8"))
+        reported = json.loads(note.read_text(encoding="utf-8"))
         return Server(
-            port=int(told["port"]),
-            secure=bool(told["secure"]),
-            base=str(told.get("base_url") or "/"),
-            token=str(told.get("token") or ""),
+            port=int(reported["port"]),
+            secure=bool(reported["secure"]),
+            base=str(reported.get("base_url") or "/"),
+            token=str(reported.get("token") or ""),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -77,12 +77,12 @@ def _kernels(server: Server) -> list[Activity]:
 
 def _terminals(server: Server) -> list[Activity]:
     try:
-        told = _get(server, "terminals")
+        reported = _get(server, "terminals")
     except urllib.error.HTTPError as error:
         if error.code == 404:  # a server without terminals
             return []
         raise
-    return [Activity(f"terminal {one['name']}", False, _time(one["last_activity"])) for one in told]
+    return [Activity(f"terminal {one['name']}", False, _time(one["last_activity"])) for one in reported]
 
 
 def _get(server: Server, path: str) -> Any:
@@ -106,5 +106,5 @@ def _of_this_machine() -> ssl.SSLContext:
 
 
 def _time(text: str) -> datetime:
-    told = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return told if told.tzinfo else told.replace(tzinfo=timezone.utc)
+    reported = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return reported if reported.tzinfo else reported.replace(tzinfo=timezone.utc)

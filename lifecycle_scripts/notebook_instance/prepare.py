@@ -22,7 +22,7 @@ def main() -> int:
     settings = json.loads(at(SETTINGS).read_text(encoding="utf-8"))
     if settings["pins"]:
         pin(settings["pins"])
-    tell_sdk(settings["bucket"])
+    report_sdk(settings["bucket"])
     return 0
 
 
@@ -44,15 +44,15 @@ def pin(pins: list[str]) -> None:
     _write(at(PIP_CONF), "\n".join(lines))
 
 
-def tell_sdk(bucket: str) -> None:
+def report_sdk(bucket: str) -> None:
     """Have `sagemaker.Session().default_bucket()` be `bucket`, in place of one that the SDK would make for itself."""
     path = at(SDK_CONF)
     if path.exists():
         print(f"{path} is there already: left as it is", flush=True)
         return
     session = {"DefaultS3Bucket": bucket}
-    told = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"Session": session}}}}
-    _write(path, json.dumps(told, indent=2) + "\n")  # JSON is YAML
+    reported = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"Session": session}}}}
+    _write(path, json.dumps(reported, indent=2) + "\n")  # JSON is YAML
 
 
 def _indented(value: str) -> str:

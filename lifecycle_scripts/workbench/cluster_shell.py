@@ -15,7 +15,7 @@ import sys
 from typing import Any, NoReturn
 
 _PLUGIN = "https://s3.amazonaws.com/session-manager-downloads/plugin/latest"
-_DOORS = ("Login", "Controller")
+_WAYS = ("Login", "Controller")
 
 
 def main(words: list[str]) -> None:
@@ -48,7 +48,7 @@ def _hyperpod(name: str, group: list[str]) -> str | None:
     if cluster is None:
         return None
     kinds = {one["InstanceGroupName"]: one.get("SlurmConfig", {}).get("NodeType") for one in cluster["InstanceGroups"]}
-    groups = group or [one for door in _DOORS for one in kinds if kinds[one] == door]
+    groups = group or [one for way in _WAYS for one in kinds if kinds[one] == way]
     if not groups or groups[0] not in kinds:
         _fail(f"name one of its groups: cluster-shell {name} {'|'.join(kinds)}")
     nodes = _aws("sagemaker", "list-cluster-nodes", "--cluster-name", name)["ClusterNodeSummaries"]

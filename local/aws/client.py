@@ -139,15 +139,15 @@ class LocalAws:
         return self.client("cloudformation").describe_stack_events(StackName=stack)["StackEvents"][0]["EventId"]
 
     def invoke(
-        self, function_name: str, event: Mapping[str, Any], *, judged: bool = True, region: str | None = None
+        self, function_name: str, event: Mapping[str, Any], *, checked: bool = True, region: str | None = None
     ) -> dict[str, Any]:
         """Run a deployed function with `event`, in a process with its role's credentials, and wait for it.
 
-        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `judged`: IAM allows or denies
+        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `checked`: IAM allows or denies
         each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
         """
-        asked = {"function": function_name, "event": event, "region": region or self.region, "judged": judged}
-        return self._ask("invoke", asked)
+        requested = {"function": function_name, "event": event, "region": region or self.region, "judged": checked}
+        return self._ask("invoke", requested)
 
     def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
         """Hand a function what waits in the queues that are mapped to it, batch by batch, as Lambda's pollers do.
@@ -180,13 +180,13 @@ class LocalAws:
         DescribeTrainingJob tells, with times in milliseconds. Raises `HTTPError` when there is no such job.
         """
         job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
-        told = self._steer({"job": job, "region": region or self.region})
-        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in told.items()}
+        reported = self._steer({"job": job, "region": region or self.region})
+        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in reported.items()}
         event = {
             "Source": "aws.sagemaker",
             "DetailType": "SageMaker Training Job State Change",
             "Detail": json.dumps(detail),
-            "Resources": [told["TrainingJobArn"]],
+            "Resources": [reported["TrainingJobArn"]],
         }
         self.client("events", region).put_events(Entries=[event])
         return detail
@@ -218,7 +218,7 @@ class LocalAws:
         wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
         self._ask("refuse", wish)
 
-    def tell_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
+    def report_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
         """Let AWS's Price List sell `products`: each with `service_code`, `attributes`, `unit`, and `usd` as text."""
         self._ask("prices", {"products": list(products)})
 
@@ -273,31 +273,31 @@ class LocalAws:
         }
         self._steer({"given": given, "region": region or self.region})
 
-    def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
-        """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).
+    def report_cluster_event(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Record an event of a HyperPod cluster. `reported`: what DescribeClusterEvent returns (`EventDetails`).
 
         EventBridge is told twice, and without the failure messages, as the service does.
         """
-        detail = self._steer({"event": told, "region": region or self.region})
+        detail = self._steer({"event": reported, "region": region or self.region})
         event = {
             "Source": "aws.sagemaker",
             "DetailType": "SageMaker HyperPod Cluster Event",
             "Detail": json.dumps({"EventDetails": detail}),
-            "Resources": [told["ClusterArn"]],
+            "Resources": [reported["ClusterArn"]],
         }
         self.client("events", region).put_events(Entries=[event, event])
 
-    def tell_cluster_operation(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
-        """Let a HyperPod cluster have an operation: `told` is what DescribeClusterOperation will say."""
-        self._steer({"operation": told, "region": region or self.region})
+    def report_cluster_operation(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Let a HyperPod cluster have an operation: `reported` is what DescribeClusterOperation will say."""
+        self._steer({"operation": reported, "region": region or self.region})
 
-    def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("steer", asked)
+    def _steer(self, requested: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("steer", requested)
 
-    def _ask(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(self, what: str, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Ask the server itself, not one of its services."""
         request = Request(  # noqa: S310 - our own loopback URL
-            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(asked).encode(), method="POST"
+            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(requested).encode(), method="POST"
         )
         with urlopen(request) as answer:  # noqa: S310
             return json.loads(answer.read())
@@ -315,13 +315,13 @@ class LocalAws:
         def client(service: str, region: str | None = None) -> Any:
             return self._client(service, region, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
-        self._judge_from("0")
+        self._check_from("0")
         try:
             yield client
         finally:
-            self._judge_from("inf")
+            self._check_from("inf")
 
-    def _judge_from(self, request_count: str) -> None:
+    def _check_from(self, request_count: str) -> None:
         """Let IAM judge every request after the next `request_count` ones."""
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}/moto-api/reset-auth",

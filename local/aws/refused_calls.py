@@ -49,9 +49,11 @@ class RefusedCalls:
         self._lock = Lock()
         self._refusals: list[_Refusal] = []
 
-    def refuse(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def refuse(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Take one wish: `code`, `message`, `service`, `operation`, `times`; 0 times takes every such wish back."""
-        wish = _Refusal(asked["code"], asked["message"], asked["service"], asked["operation"], asked["times"])
+        wish = _Refusal(
+            requested["code"], requested["message"], requested["service"], requested["operation"], requested["times"]
+        )
         with self._lock:
             if wish.times:
                 self._refusals.append(wish)

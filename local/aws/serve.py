@@ -18,7 +18,7 @@ from local.aws.fork_server import fork_for_each_request
 from local.aws.functions.run_handler import handler_forks
 from local.aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION
 
-_ASKED = (
+_REQUESTED = (
     *("ec2", "iam", "s3", "kms", "logs", "sagemaker", "fsx", "sts", "ssm", "sns", "cloudwatch", "lambda", "rds"),
     *("secretsmanager", "dynamodb", "ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
     *("stepfunctions", "scheduler", "budgets", "sqs", "ecr", "acm"),
@@ -92,7 +92,7 @@ def _import_moto() -> None:
 
     prepare(sys.argv[1])  # moto reads the account when it is imported
     services = Services("http://localhost")
-    for service in _ASKED:
+    for service in _REQUESTED:
         services.client(service, "us-west-2")
 
 

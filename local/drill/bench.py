@@ -67,9 +67,9 @@ def _environments(
         if count == sizes[0]:
             console.print(f"the environment of jobs, built once\n{_OF_ENVIRONMENTS}", highlight=False)
         ended = max(step.ended or 0 for script in run.scripts for step in script.steps if step.name == ENVIRONMENT)
-        told = run.environment
+        reported = run.environment
         began = next(event.at for event in run.events if event.what == "scripts")
-        line = f"{count:>8} {told.seconds:>7.1f} s {ended - began:>10.1f} s {told.verify_seconds:>10.2f} s"
+        line = f"{count:>8} {reported.seconds:>7.1f} s {ended - began:>10.1f} s {reported.verify_seconds:>10.2f} s"
         console.print(line, highlight=False)
     return runs
 

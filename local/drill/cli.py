@@ -18,11 +18,11 @@ from rich.console import Console
 
 from local.drill.keeper import Keeper, place
 from local.drill.session import FLEET
-from local.drill.talk import NobodyThere, ask
+from local.drill.talk import NoOneThere, ask
 from local.drill.work_folder import work_folder
 
 _START_SECONDS = 30
-_ASKED = {
+_REQUESTED = {
     "run": "run the scripts again on NODES (default: all)",
     "check": "show the nodes' states in Slurm, and run srun over all workers",
     "kill": "lose NODES; the platform replaces them once Slurm has noticed",
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         else:
             added.add_argument("--workers", type=int, help="how many, in place of what the fleet file says")
         added.set_defaults(run=run)
-    for verb, help in _ASKED.items():
+    for verb, help in _REQUESTED.items():
         added = verbs.add_parser(verb, help=help)
         added.add_argument("nodes", nargs="*" if verb in ("run", "check", "report") else "+", metavar="NODE")
         added.set_defaults(run=_ask)
@@ -116,17 +116,17 @@ def _up(given: argparse.Namespace, console: Console) -> int:
             console.print(log.read_text(errors="replace"), markup=False)
             return 1
         time.sleep(0.05)
-    return _asked(["follow"], console)
+    return _requested(["follow"], console)
 
 
 def _ask(given: argparse.Namespace, console: Console) -> int:
-    return _asked([given.verb, *given.nodes], console)
+    return _requested([given.verb, *given.nodes], console)
 
 
-def _asked(words: Sequence[str], console: Console) -> int:
+def _requested(words: Sequence[str], console: Console) -> int:
     try:
         return ask(place(), words, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
-    except NobodyThere:
+    except NoOneThere:
         console.print("no cluster is up: `python -m local.drill up`")
         return 1
 
@@ -135,7 +135,7 @@ def _shell(given: argparse.Namespace, console: Console) -> int:
     said: list[str] = []
     try:
         code = ask(place(), ["enter", given.node, *given.command], said.append)
-    except NobodyThere:
+    except NoOneThere:
         console.print("no cluster is up: `python -m local.drill up`")
         return 1
     if code:
@@ -146,7 +146,7 @@ def _shell(given: argparse.Namespace, console: Console) -> int:
 
 
 def _down(_: argparse.Namespace, console: Console) -> int:
-    code = _asked(["down"], console)
+    code = _requested(["down"], console)
     deadline = time.monotonic() + _START_SECONDS
     while place().exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -209,8 +209,8 @@ class DrillCluster:
 
     def on_machine(self, path: str) -> Path:
         """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
-        (told,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
-        return self.shared / "file-systems" / told["dns_name"] / Path(path).relative_to(told["mount_path"])
+        (reported,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
+        return self.shared / "file-systems" / reported["dns_name"] / Path(path).relative_to(reported["mount_path"])
 
     @property
     def slurm(self) -> Slurm:

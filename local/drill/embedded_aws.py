@@ -86,15 +86,15 @@ class EmbeddedAws:
     def cluster(self, name: str) -> ClusterView:
         """Return the cluster `name` as its service describes it."""
         sagemaker = self.client("sagemaker")
-        told = sagemaker.describe_cluster(ClusterName=name)
+        reported = sagemaker.describe_cluster(ClusterName=name)
         pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
         ids = [node["InstanceId"] for page in pages for node in page["ClusterNodeSummaries"]]
         details = [sagemaker.describe_cluster_node(ClusterName=name, NodeId=one)["NodeDetails"] for one in ids]
         return ClusterView(
             name=name,
-            arn=told["ClusterArn"],
+            arn=reported["ClusterArn"],
             region=self._aws.region,
-            groups=tuple(_group(group) for group in told["InstanceGroups"]),
+            groups=tuple(_group(group) for group in reported["InstanceGroups"]),
             instances=tuple(_instances(details)),
         )
 
@@ -159,19 +159,19 @@ def _content_hashes(assembly: Path) -> dict[str, str]:
     return found
 
 
-def _group(told: dict[str, Any]) -> Group:
-    lifecycle = told.get("LifeCycleConfig", {})
+def _group(reported: dict[str, Any]) -> Group:
+    lifecycle = reported.get("LifeCycleConfig", {})
     hook = next((name for name in ("OnCreate", "OnInitComplete") if name in lifecycle), None)
-    slurm = told.get("SlurmConfig", {})
+    slurm = reported.get("SlurmConfig", {})
     return Group(
-        name=told["InstanceGroupName"],
+        name=reported["InstanceGroupName"],
         role=slurm.get("NodeType", "Compute"),
-        instance_type=told["InstanceType"],
+        instance_type=reported["InstanceType"],
         partitions=tuple(slurm.get("PartitionNames", ())),
         hook=hook,
         script=lifecycle.get(hook) if hook else None,
         source_s3_uri=lifecycle.get("SourceS3Uri"),
-        storage=tuple(told.get("InstanceStorageConfigs", ())),
+        storage=tuple(reported.get("InstanceStorageConfigs", ())),
     )
 
 
@@ -182,16 +182,16 @@ def _instances(details: list[dict[str, Any]]) -> list[Instance]:
     """
     counts: dict[str, int] = {}
     found: list[Instance] = []
-    for told in details:
-        group = told["InstanceGroupName"]
+    for reported in details:
+        group = reported["InstanceGroupName"]
         counts[group] = counts.get(group, 0) + 1
         found.append(
             Instance(
                 name=f"{group}-{counts[group]}",
                 group=group,
-                instance_id=told["InstanceId"],
-                address=told["PrivatePrimaryIp"],
-                host_name=told["PrivateDnsHostname"],
+                instance_id=reported["InstanceId"],
+                address=reported["PrivatePrimaryIp"],
+                host_name=reported["PrivateDnsHostname"],
             )
         )
     return found

@@ -83,13 +83,13 @@ class Keeper:
 
     def _follow(self, say: Say) -> int:
         """Tell everything from the beginning until the cluster is up, or will not be."""
-        told = 0
+        reported = 0
         while True:
             with self._news:
-                self._news.wait_for(lambda: len(self._entries) > told)  # noqa: B023 - used before it changes
-                fresh = self._entries[told:]
+                self._news.wait_for(lambda: len(self._entries) > reported)  # noqa: B023 - used before it changes
+                fresh = self._entries[reported:]
             for entry in fresh:
-                told += 1
+                reported += 1
                 say(f"{entry.node}: {entry.text}" if entry.node else entry.text)
                 if entry.what in (READY, FAILED):
                     return int(entry.what == FAILED)

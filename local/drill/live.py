@@ -75,7 +75,7 @@ class LiveView:
             return Text(self._ended[name], style="red" if "FAILED" in self._ended[name] else "green")
         steps = _steps(node)
         done = sum(step.get("state") == "done" for step in steps.values())
-        now = ", ".join(step for step, told in steps.items() if told.get("state") == "running")
+        now = ", ".join(step for step, reported in steps.items() if reported.get("state") == "running")
         return Text(f"{done} steps done   {now}" if steps else "")
 
 

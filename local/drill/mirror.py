@@ -37,10 +37,10 @@ def fill(aws: EmbeddedAws, manifest: Mapping[str, Any]) -> int:
         lock.write_text(lock_text(wheels), encoding="utf-8")
         cache = _cache(wheels, Path(folder, "cache"))
         command = ["mirror", "build", "--lock", str(lock), "--to", uri, "--cache", str(cache)]
-        told = client_environment(aws.endpoint, account="", region=manifest["region"])
+        reported = client_environment(aws.endpoint, account="", region=manifest["region"])
         done = subprocess.run(
             [sys.executable, "-c", _CLI, *command],
-            env={**os.environ, **told},
+            env={**os.environ, **reported},
             capture_output=True,
             text=True,
             check=False,

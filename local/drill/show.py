@@ -25,7 +25,7 @@ def show(fleet_file: Path, *, workers: int | None, backend: str, console: Consol
     view, trains = LiveView(console), run_of(fleet_file)
     with view, open_cluster(fleet_file, workers=workers, backend=backend, listener=view.hear) as cluster:
         view.watch(cluster)
-        verdict, training = _tell(cluster, trains)
+        verdict, training = _report(cluster, trains)
         run = collect(cluster, title=f"Drill of {fleet_file.name}", verdict=verdict, training=training)
         page = write(run, cluster.journal.folder)
     console.rule("how it went", align="left")
@@ -35,7 +35,7 @@ def show(fleet_file: Path, *, workers: int | None, backend: str, console: Consol
     return 0 if verdict == "healthy" else 1
 
 
-def _tell(cluster: DrillCluster, trains: tuple[TrainingRun, Path] | None) -> tuple[str, Training | None]:
+def _report(cluster: DrillCluster, trains: tuple[TrainingRun, Path] | None) -> tuple[str, Training | None]:
     """Tell the story; return how it ended, and what was trained."""
     training: Training | None = None
     try:

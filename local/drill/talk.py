@@ -14,27 +14,27 @@ Answer = Callable[[Sequence[str], Say], int]
 """Takes the words of a request and what says a line to who asked; returns the exit code."""
 
 
-class NobodyThere(Exception):
+class NoOneThere(Exception):
     """No cluster is kept."""
 
 
 def ask(place: Path, words: Sequence[str], say: Say) -> int:
     """Send `words` to who listens at `place`, hand each line of the answer to `say`, and return the exit code.
 
-    Raises `NobodyThere`.
+    Raises `NoOneThere`.
     """
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(str(place))
         except OSError as error:
-            raise NobodyThere(str(place)) from error
+            raise NoOneThere(str(place)) from error
         connection.sendall(json.dumps(list(words)).encode() + b"\n")
         for line in connection.makefile(encoding="utf-8"):
-            told: dict[str, Any] = json.loads(line)
-            if "exit" in told:
-                return int(told["exit"])
-            say(str(told["line"]))
-    raise NobodyThere("it ended before it had answered")
+            reported: dict[str, Any] = json.loads(line)
+            if "exit" in reported:
+                return int(reported["exit"])
+            say(str(reported["line"]))
+    raise NoOneThere("it ended before it had answered")
 
 
 def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
@@ -47,8 +47,8 @@ def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
             """Answer it."""
             words: list[str] = json.loads(self.rfile.readline())
 
-            def tell(**told: object) -> None:
-                self.wfile.write(json.dumps(told).encode() + b"\n")
+            def tell(**reported: object) -> None:
+                self.wfile.write(json.dumps(reported).encode() + b"\n")
                 self.wfile.flush()
 
             try:

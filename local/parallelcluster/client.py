@@ -10,13 +10,13 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
+from local.parallelcluster.account_context import AccountContext
 from local.parallelcluster.answers import Change, Finding, SchemaMessage
 from local.parallelcluster.dummies import without_tokens
-from local.parallelcluster.surroundings import Surroundings
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".tools" / "parallelcluster"
-_AS_IT_SHOULD = Surroundings()
+_AS_IT_SHOULD = AccountContext()
 
 
 class OracleUnavailable(RuntimeError):
@@ -55,14 +55,14 @@ class Oracle:
         return [SchemaMessage(**one) for one in said]
 
     def validate(
-        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: Surroundings = _AS_IT_SHOULD
+        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: AccountContext = _AS_IT_SHOULD
     ) -> list[Finding]:
         """Return what schema and validators say of a configuration, as `pcluster create-cluster --dryrun` would.
 
         AWS is answered by an emulation in which all that the configuration names exists; `around` tells otherwise.
         """
         plain = without_tokens(configuration)
-        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, surroundings=around.as_json())
+        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json())
         return [Finding(**one) for one in said]
 
     def execute(self, validator: str, **arguments: Any) -> list[Finding]:

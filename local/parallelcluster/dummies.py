@@ -170,8 +170,8 @@ def _text(value: Any) -> str:
 
 def _part(token: Any) -> str:
     """Return a part of a text: a port where a port is asked for, otherwise a word."""
-    asked = json.dumps(token, default=str)
-    return "3306" if re.search(r"\bPort\b|\.Port\"", asked) else _shaped(_PLAIN, token)
+    requested = json.dumps(token, default=str)
+    return "3306" if re.search(r"\bPort\b|\.Port\"", requested) else _shaped(_PLAIN, token)
 
 
 @cache

@@ -78,10 +78,10 @@ def _stopped_by_signals() -> Generator[Event]:
     """Give an event that SIGTERM and Ctrl-C set, in place of what they would do."""
     stop = Event()
 
-    def told(*_: object) -> None:
+    def reported(*_: object) -> None:
         stop.set()
 
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, reported) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:

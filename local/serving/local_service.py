@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from local.serving.proxy.proxy import LogEntry, Proxy
 from local.serving.proxy.targets import State, Target
 from local.serving.proxy.tokens import Keys
-from local.serving.servers.surroundings import Surroundings
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.local_secrets import LocalSecrets
 from local.serving.tasks.stop_sequence import Stopped, stop_task
 from local.serving.tasks.task import START_SECONDS, Program, Task
@@ -182,7 +182,7 @@ class LocalService:
             name=name,
             folder=self._folder,
             secrets=self._secrets.variables(container.secrets),
-            around=Surroundings(interface=interface, time_scale=self._scale, token_seconds=self._token_seconds),
+            around=AccountContext(interface=interface, time_scale=self._scale, token_seconds=self._token_seconds),
             program=self._program,
             start_seconds=self._start_seconds,
         )

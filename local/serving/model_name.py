@@ -15,8 +15,8 @@ ANY = "tgi"
 def model_name(service: Service, front: LoadBalancer) -> str:
     """Return the name that the server is told, else the one in the list that the load balancer answers by itself."""
     words = service.container.command
-    told = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
-    return next(iter([*told, *_listed(front)]), ANY)
+    reported = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
+    return next(iter([*reported, *_listed(front)]), ANY)
 
 
 def _listed(front: LoadBalancer) -> list[str]:

@@ -57,7 +57,7 @@ class HyperPodStack(FleetStack):
             ),
             network=ground.network_in(self),
             role=role_of(self, "ExecutionRole", config.execution_role_arn),
-            **_stands_on(self, config, ground),
+            **_is_on(self, config, ground),
         )
         """The cluster."""
         self.cluster.add_outputs()
@@ -101,13 +101,13 @@ class ParallelClusterStack(FleetStack):
             network=network,
             # Nothing where it is not deployed yet.
             deployed=deployed and DeployedConfiguration.if_deployed(deployed, cluster=config.cluster_name),
-            **_stands_on(self, config, ground),
+            **_is_on(self, config, ground),
         )
         """The cluster."""
         self.cluster.add_outputs()
 
 
-def _stands_on(stack: FleetStack, config: NodeSetupModel, ground: Ground) -> dict[str, Any]:
+def _is_on(stack: FleetStack, config: NodeSetupModel, ground: Ground) -> dict[str, Any]:
     """Return the parameters that constructs of both kinds have alike."""
     storage, mounts = ground.storage, ground.fleet.storage
     return {
@@ -139,27 +139,27 @@ def _in_bucket(scripts: LifecycleScripts, storage: StorageStack) -> LifecycleScr
 
 def _hyperpod_accounting(config: HyperPodConfig, ground: Ground) -> AccountingDatabase | None:
     """Return the database of a HyperPod cluster; `None` for the controller's."""
-    asked = config.accounting_database
-    if asked is None:
+    requested = config.accounting_database
+    if requested is None:
         return None
-    if asked.of_fleet:
+    if requested.of_fleet:
         return _made(ground).for_hyperpod()
-    return asked.narrowed(AccountingDatabase, connections=_guard(asked, ground))
+    return requested.narrowed(AccountingDatabase, connections=_guard(requested, ground))
 
 
 def _parallelcluster_accounting(config: ParallelClusterConfig, ground: Ground) -> Accounting | None:
     """Return the accounting of a ParallelCluster; `None` for none."""
-    asked = config.accounting
-    if asked is None:
+    requested = config.accounting
+    if requested is None:
         return None
-    if asked.of_fleet:
+    if requested.of_fleet:
         return _made(ground).for_parallelcluster()
-    return asked.narrowed(Accounting, connections=_guard(asked, ground))
+    return requested.narrowed(Accounting, connections=_guard(requested, ground))
 
 
-def _guard(asked: AccountingDatabase | Accounting, ground: Ground) -> object:
+def _guard(requested: AccountingDatabase | Accounting, ground: Ground) -> object:
     """Return what lets nodes in; a security group that is named by its id is the same one for every cluster."""
-    guard = asked.connections
+    guard = requested.connections
     return ground.storage.shared_security_group(guard) if isinstance(guard, str) else guard
 
 

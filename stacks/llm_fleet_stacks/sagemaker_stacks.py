@@ -89,7 +89,7 @@ class EndpointStack(FleetStack):
 
         fleet, storage = ground.fleet, ground.storage
         super().__init__(scope, key, fleet=fleet, env=ground.env, description="Endpoint of an LLM fleet")
-        in_network = config.stands_in_network(fleet_has_one=ground.network is not None)
+        in_network = config.is_in_network(fleet_has_one=ground.network is not None)
         self.endpoint = HuggingFaceEndpoint(
             self,
             "Endpoint",
@@ -265,8 +265,8 @@ class SageMakerStacks:
     def make(cls, scope: Construct, ground: Ground, *, monitoring: "MonitoringStack | None") -> "SageMakerStacks":
         """Make the stacks that the fleet of `ground` asks for below `scope`; see `FleetStacks.make`."""
         fleet = ground.fleet
-        asked = watch_of(fleet)
-        watch = asked and WatchStack(scope, config=asked, ground=ground, monitoring=monitoring)
+        requested = watch_of(fleet)
+        watch = requested and WatchStack(scope, config=requested, ground=ground, monitoring=monitoring)
         # One that only tells of clusters starts no job again.
         restarting = watch if fleet.watch else None
         studio = fleet.studio and StudioStack(scope, config=fleet.studio, ground=ground)

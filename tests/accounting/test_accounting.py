@@ -81,7 +81,7 @@ def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
     assert stack.dependencies == []
 
 
-def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
+def test_what_must_be_allowed_next_to_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
     accounting = database.for_parallelcluster()
     (decrypt,) = (stack.resolve(one.to_statement_json()) for one in head_node_statements(accounting))
     assert decrypt["Action"] == "kms:Decrypt"

@@ -92,7 +92,7 @@ def queue(code: str, new: str, **options: Any) -> Bad:
     return Bad(code=code, edits=(QUEUE, new), construct=cluster(lambda: [trn1(**options)]))
 
 
-def told(code: str, lines: str, **options: Any) -> Bad:
+def reported(code: str, lines: str, **options: Any) -> Bad:
     """A mistake in what is said of the cluster."""
     return Bad(code=code, edits=(KIND, f"{KIND}\n    {lines}"), construct=cluster(**options))
 
@@ -140,8 +140,8 @@ MANY = [f"q{index}" for index in range(51)]
 LUSTRE = "type: FsxLustre, mount: /data"
 
 BAD: dict[str, Bad] = {
-    "the talk's operating system": told("LF618", "os: alinux2", os="alinux2"),
-    "pbs": told("LF617", "scheduler: pbs", scheduler="pbs"),
+    "the talk's operating system": reported("LF618", "os: alinux2", os="alinux2"),
+    "pbs": reported("LF617", "scheduler: pbs", scheduler="pbs"),
     "a queue name of 26 characters": Bad(
         code="LF611",
         edits=("      trn1:", f"      {'q' * 26}:"),
@@ -189,7 +189,7 @@ BAD: dict[str, Bad] = {
         capacity_type=CapacityType.CAPACITY_BLOCK,
         capacity_reservation=BLOCK,
     ),
-    "GresTypes": told(
+    "GresTypes": reported(
         "LF642",
         "slurm: {settings: [{GresTypes: gpu}]}",
         slurm=SlurmSettings(custom_settings=[{"GresTypes": "gpu"}]),
@@ -233,24 +233,26 @@ BAD: dict[str, Bad] = {
         edits=("type: m5.xlarge", "type: m5.xlarge, root_volume: 8 GiB"),
         construct=cluster(head_node=HeadNode(instance_type="m5.xlarge", root_volume=RootVolume(size_gib=8))),
     ),
-    "a warning of two minutes": told(
+    "a warning of two minutes": reported(
         "LF660",
         "login: {people: {type: m5.xlarge, count: 1, grace_time: 2 min}}",
         login_pools=[LoginPool(name="people", instance_type="m5.xlarge", gracetime_minutes=2)],
     ),
-    "a user id of the system": told("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
+    "a user id of the system": reported(
+        "LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]
+    ),
     "an S3 mount for a queue that is not there": Bad(
         code="LF417",
         edits=(KIND, f"{KIND}\n    s3_mounts: [{{bucket: 's3://my-data', mount: /s3, groups: [trn2]}}]"),
         construct=foreign_bucket_mount,
     ),
-    "a step to skip that there is not": told(
+    "a step to skip that there is not": reported(
         "LF421", "scripts: {skip: [mount_luster]}", scripts=NodeScripts(skip_steps=["mount_luster"])
     ),
-    "Neuron packages that nobody may fetch": told(
+    "Neuron packages that nobody may fetch": reported(
         "LF453", 'neuron: {release: "2.28.1", host: install}', neuron=NeuronHost(release="2.28.1", install=True)
     ),
-    "a lock file that is not there": told(
+    "a lock file that is not there": reported(
         "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
 }

@@ -102,8 +102,10 @@ class Assembly:
         """Return the stack and the unresolved value of the output that `value` takes from another stack, if any."""
         weak = value.get("Fn::GetStackOutput")
         if isinstance(weak, dict):
-            told = cast("dict[str, str]", weak)
-            return told["StackName"], self.templates[told["StackName"]]["Outputs"][told["OutputName"]]["Value"]
+            reported = cast("dict[str, str]", weak)
+            return reported["StackName"], self.templates[reported["StackName"]]["Outputs"][reported["OutputName"]][
+                "Value"
+            ]
         strong = value.get("Fn::ImportValue")
         return self._exports.get(strong) if isinstance(strong, str) else None
 

@@ -34,28 +34,28 @@ def rules_twice(assembly: Assembly) -> list[str]:
 
 
 def _rules(assembly: Assembly, resource: Resource) -> Iterator[str]:
-    told = resource.properties
+    reported = resource.properties
     match resource.type:
         case "AWS::EC2::SecurityGroupIngress":
-            yield _rule(assembly, resource.stack, told["GroupId"], _INWARD, told)
+            yield _rule(assembly, resource.stack, reported["GroupId"], _INWARD, reported)
         case "AWS::EC2::SecurityGroupEgress":
-            yield _rule(assembly, resource.stack, told["GroupId"], _OUTWARD, told)
+            yield _rule(assembly, resource.stack, reported["GroupId"], _OUTWARD, reported)
         case "AWS::EC2::SecurityGroup":
             own = {"Ref": resource.logical_id}
-            for inward in told.get("SecurityGroupIngress", []):
+            for inward in reported.get("SecurityGroupIngress", []):
                 yield _rule(assembly, resource.stack, own, _INWARD, inward)
             # A group for which no rule outward is given lets everything out.
-            for outward in told.get("SecurityGroupEgress", [_ANYWHERE]):
+            for outward in reported.get("SecurityGroupEgress", [_ANYWHERE]):
                 yield _rule(assembly, resource.stack, own, _OUTWARD, outward)
         case _:
             pass
 
 
-def _rule(assembly: Assembly, stack: str, group: Any, direction: str, told: Json) -> str:
-    peer = next(told[name] for name in (*_PEERS, *_GROUP_PEERS) if name in told)
-    protocol = str(told["IpProtocol"]).lower()
+def _rule(assembly: Assembly, stack: str, group: Any, direction: str, reported: Json) -> str:
+    peer = next(reported[name] for name in (*_PEERS, *_GROUP_PEERS) if name in reported)
+    protocol = str(reported["IpProtocol"]).lower()
     # With all protocols EC2 takes no ports: it ignores those that are given.
-    ports = () if protocol == "-1" else (told.get("FromPort"), told.get("ToPort"))
+    ports = () if protocol == "-1" else (reported.get("FromPort"), reported.get("ToPort"))
     return json.dumps([assembly.resolve(group, stack), direction, assembly.resolve(peer, stack), protocol, *ports])
 
 
@@ -65,16 +65,16 @@ def ways_out_lost(assembly: Assembly) -> list[str]:
     So are groups that exist already: nobody knows whether they have such a rule, so that no rule outward is theirs.
     Source: assumption cloudformation-egress-removes-everything-out
     """
-    open_to_all, further = set[str](), defaultdict[str, list[str]](list)
+    open_to_all, additional = set[str](), defaultdict[str, list[str]](list)
     for resource in assembly.resources:
         for rule in _rules(assembly, resource):
             group, direction, peer, protocol, *_ = json.loads(rule)
             if direction == _OUTWARD and (peer, protocol) == ("0.0.0.0/0", "-1"):
                 open_to_all.add(group)
             elif resource.type == "AWS::EC2::SecurityGroupEgress":
-                further[group].append(resource.place)
-    lost = [group for group in further if group in open_to_all or group not in assembly.by_place]
-    return [f"{group}: {', '.join(further[group])}" for group in sorted(lost)]
+                additional[group].append(resource.place)
+    lost = [group for group in additional if group in open_to_all or group not in assembly.by_place]
+    return [f"{group}: {', '.join(additional[group])}" for group in sorted(lost)]
 
 
 _NAMED_WITHIN_ANOTHER = {
@@ -107,10 +107,10 @@ def _name(assembly: Assembly, resource: Resource) -> str | None:
         return None
     schema = schema_of(resource.type) or {}
     identity = [pointer.rsplit("/", 1)[-1] for pointer in schema.get("primaryIdentifier", ())]
-    told = resource.properties
-    if not identity or any(part not in told for part in identity):
-        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in told]
-    return json.dumps([assembly.resolve(told[part], resource.stack) for part in identity]) if identity else None
+    reported = resource.properties
+    if not identity or any(part not in reported for part in identity):
+        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in reported]
+    return json.dumps([assembly.resolve(reported[part], resource.stack) for part in identity]) if identity else None
 
 
 _HELD = frozenset(

@@ -95,6 +95,6 @@ def test_every_data_file_fits_its_type() -> None:
     """Whatever the catalog can be asked without arguments is asked; a misfit raises with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
-    asked = [each for each in getters if not signature(each).parameters]
-    assert len(asked) > 100
-    assert all(each() is not None for each in asked)
+    requested = [each for each in getters if not signature(each).parameters]
+    assert len(requested) > 100
+    assert all(each() is not None for each in requested)

@@ -71,10 +71,10 @@ def test_every_accelerator_has_a_memory() -> None:
     assert {name.split(".")[1] for name in without} == {"inf1"}  # for which there is no image either
 
 
-def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_tells() -> None:
+def test_the_host_images_are_those_of_the_api_with_the_drivers_that_it_reports() -> None:
     assert set(inference_amis()) == set(member_of_request("ProductionVariantInferenceAmiVersion").enum)
-    told = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
-    parts = re.split(r"(?=<dt>)", told)[1:]
+    reported = member_of_request("ProductionVariant").members["InferenceAmiVersion"].documentation
+    parts = re.split(r"(?=<dt>)", reported)[1:]
     found = {match["name"]: (match["driver"], match["cuda"]) for part in parts if (match := _DRIVER.search(part))}
     assert found == {name: (ami.driver, ami.cuda) for name, ami in inference_amis().items()}
 

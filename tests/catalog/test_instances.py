@@ -148,7 +148,7 @@ def test_it_is_a_plain_string() -> None:
     assert "ml.trn1.32xlarge" in {InstanceType.TRN1_32XLARGE}
 
 
-def test_of_carries_what_it_was_told() -> None:
+def test_of_carries_what_it_was_reported() -> None:
     facts = facts_of(NEW)
     assert facts is not None
     assert (facts.name, facts.network_cards, facts.efa_interfaces, facts.accelerators) == (NEW, 32, 32, 64)
@@ -156,8 +156,8 @@ def test_of_carries_what_it_was_told() -> None:
 
 
 def test_of_replaces_the_catalogs_facts() -> None:
-    told = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
-    facts = facts_of(told)
+    reported = InstanceType.of("ml.p6e-gb200.36xlarge", network_cards=17, architecture="arm64")
+    facts = facts_of(reported)
     assert facts is not None
     assert facts.network_cards == 17
     assert instances()["ml.p6e-gb200.36xlarge"].network_cards is None

@@ -30,7 +30,7 @@ def test_images_are_in_regions_that_exist_under_an_account(table: str) -> None:
     assert all(re.fullmatch(r"\d{12}", image_account(table, region) or "") for region in image_regions(table))
 
 
-def test_the_sizes_of_a_family_are_told_the_smallest_first() -> None:
+def test_the_sizes_of_a_family_are_reported_the_smallest_first() -> None:
     assert [each.name for each in sizes_of("inf2")] == ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge"]
 
 

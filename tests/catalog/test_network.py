@@ -45,6 +45,6 @@ def test_hyperpod_is_where_its_helm_chart_says() -> None:
         ("us-west-2a", None, None),
     ],
 )
-def test_zones_tell_their_region(az_id: str, prefix: str | None, region: str | None) -> None:
+def test_zones_report_their_region(az_id: str, prefix: str | None, region: str | None) -> None:
     assert az_id_prefix(az_id) == prefix
     assert region_of_az_id(az_id) == region

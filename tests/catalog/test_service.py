@@ -80,7 +80,7 @@ def test_the_tls_policy_takes_no_old_protocol() -> None:
     assert set(SSL_POLICIES[FACTS.tls_policy]["ssl_protocols"]) == {"TLSv1.2", "TLSv1.3"}
 
 
-def test_of_every_server_it_is_told_what_its_key_covers() -> None:
+def test_of_every_server_it_is_reported_what_its_key_covers() -> None:
     assert set(FACTS.answered_without_key) == {kind.value for kind in ServerKind}
 
 
@@ -110,9 +110,9 @@ def test_the_detectors_capability_is_one_of_ecs():
 
 
 def test_a_container_is_tried_again_within_ecs_bounds():
-    told = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
-    assert "60 seconds" in told
-    assert "1800 seconds" in told
+    reported = documentation("ecs", "ContainerRestartPolicy", "restartAttemptPeriod")
+    assert "60 seconds" in reported
+    assert "1800 seconds" in reported
     assert 60 <= collector_facts().restart_attempt_seconds <= 1800
 
 

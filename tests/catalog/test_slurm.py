@@ -45,8 +45,8 @@ def test_the_default_version_is_one_that_the_cdk_knows(engine: str) -> None:
 
 @pytest.mark.parametrize(("engine", "name"), [("aurora-mysql", "Aurora MySQL"), ("mysql", "RDS for MySQL")])
 def test_logs_exist(model: Any, engine: str, name: str) -> None:
-    told = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
-    (words,) = re.findall(rf"{name} - ([a-z |-]+)", told)
+    reported = documentation(model, "CreateDBCluster", "EnableCloudwatchLogsExports")
+    (words,) = re.findall(rf"{name} - ([a-z |-]+)", reported)
     assert set(FACTS.engines[engine].logs) <= set(words.split(" | "))
 
 
@@ -69,9 +69,11 @@ def test_the_password_is_no_longer_than_rds_takes(model: Any) -> None:
 
 
 def test_storage(model: Any) -> None:
-    told = documentation(model, "CreateDBInstance", "AllocatedStorage")
+    reported = documentation(model, "CreateDBInstance", "AllocatedStorage")
     for name in ("MariaDB", "MySQL"):
-        (least, most) = re.search(rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", told).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        (least, most) = re.search(
+            rf"RDS for {name} .*?gp3\): Must be an integer from (\d+) to (\d+)", reported
+        ).groups()  # pyright: ignore[reportOptionalMemberAccess]
         assert FACTS.storage_gib == (int(least), int(most))
 
 

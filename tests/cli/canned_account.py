@@ -21,7 +21,7 @@ class CannedAccount:
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self._answers = dict(answers)
         self._refused: dict[str, tuple[str, str]] = {}
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requested: list[tuple[str, dict[str, Any]]] = []
 
     def lives(self, monkeypatch: pytest.MonkeyPatch) -> "CannedAccount":
         """Be what every client asks that is made from now on."""
@@ -45,31 +45,31 @@ class CannedAccount:
         """Refuse these from now on."""
         self._refused |= {name: (code, message or f"not authorized to perform: x:{name}") for name in operations}
 
-    def answer(self, model: Any, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def answer(self, model: Any, requested: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Return what botocore would have parsed."""
-        self.asked.append((model.name, asked))
+        self.requested.append((model.name, requested))
         if model.name in self._refused:
             code, message = self._refused[model.name]
             return SimpleNamespace(status_code=400), {"Error": {"Code": code, "Message": message}}
         answer = self._answers[model.name]
-        told = dict(answer(asked) if callable(answer) else answer)
+        reported = dict(answer(requested) if callable(answer) else answer)
         try:
-            validate_parameters(told, model.output_shape)
+            validate_parameters(reported, model.output_shape)
         except ParamValidationError as error:  # The commands would take it for what AWS says.
             raise AssertionError(f"{model.name} never answers this: {error}") from error
-        return SimpleNamespace(status_code=200), told
+        return SimpleNamespace(status_code=200), reported
 
 
 @cache
 def _session() -> boto3.Session:
     """One for all tests: to read the models anew takes longer than all the rest."""
     core = botocore.session.Session()
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
 
     def hear(params: dict[str, Any], **_: Any) -> None:
-        asked.clear()
-        asked.update(params)
+        requested.clear()
+        requested.update(params)
 
     core.register("provide-client-params", hear)
-    core.register("before-call", lambda model, **_: _now[0].answer(model, dict(asked)))  # pyright: ignore
+    core.register("before-call", lambda model, **_: _now[0].answer(model, dict(requested)))  # pyright: ignore
     return boto3.Session(botocore_session=core)

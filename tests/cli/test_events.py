@@ -117,7 +117,7 @@ def clients_with_stack() -> Any:
     return SimpleNamespace(cloudformation=SimpleNamespace(get_paginator=get_paginator))
 
 
-def test_failures_are_told_down_to_the_nested_stack() -> None:
+def test_failures_are_reported_down_to_the_nested_stack() -> None:
     found = stack_events(clients_with_stack(), "pc")
     assert [one.about for one in found] == ["pc/Cluster", "pc-Nested/HeadNodeWaitCondition"]
     assert all(one.level is Level.ERROR for one in found)
@@ -125,7 +125,7 @@ def test_failures_are_told_down_to_the_nested_stack() -> None:
     assert "39 is LFN39" in (found[-1].remedy or "")
 
 
-def test_all_of_it_and_further_back() -> None:
+def test_all_of_it_and_additional_back() -> None:
     assert "pc/Fine" in [one.about for one in stack_events(clients_with_stack(), "pc", everything=True)]
     before = stack_events(clients_with_stack(), "pc", since=START)
     assert "pc/Old" in [one.about for one in before]

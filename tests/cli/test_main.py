@@ -24,10 +24,10 @@ def test_validate_says_good(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"{EXAMPLE}: good; 1 cluster, 5 nodes in us-west-2\n"
 
 
-def test_a_good_file_is_told_as_json(capsys: pytest.CaptureFixture[str]):
+def test_a_good_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
     assert main(["validate", "--json", str(EXAMPLE)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["problems"], told["has"]["node"]) == ([], 5)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["problems"], reported["has"]["node"]) == ([], 5)
 
 
 def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,15 +36,15 @@ def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, m
     assert "fleet.yaml" in capsys.readouterr().err
 
 
-def test_validate_tells_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
+def test_validate_reports_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
     bad = tmp_path / "fleet.yaml"
     bad.write_text(Path(EXAMPLE).read_text().replace("ml.trn1.32xlarge", "trn1.32xlarge"))
     assert main(["validate", str(bad)]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in told.err
-    assert "'ml.trn1.32xlarge'" in told.err
-    assert "Traceback" not in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in reported.err
+    assert "'ml.trn1.32xlarge'" in reported.err
+    assert "Traceback" not in reported.err
 
 
 def test_schema_is_printed(capsys: Capture) -> None:
@@ -55,9 +55,11 @@ def test_schema_is_printed(capsys: Capture) -> None:
 def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> None:
     out = tmp_path / "fleet.yaml"
     assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "mended: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert (
+        "mended: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in reported.err
+    )
     assert load_fleet(out).region == "us-west-2"
     assert os.listdir(tmp_path) == ["fleet.yaml"]
     umask = os.umask(0)
@@ -67,9 +69,9 @@ def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> Non
 
 def test_import_prints_the_file_alone(capsys: Capture) -> None:
     assert main(["import", LAUNCH_POST, "--region", "us-west-2"]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("# Made from launch-post-cluster.json")
-    assert "mended:" not in told.out
+    reported = capsys.readouterr()
+    assert reported.out.startswith("# Made from launch-post-cluster.json")
+    assert "mended:" not in reported.out
 
 
 def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path: Path) -> None:
@@ -103,11 +105,11 @@ def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_pa
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     command = ["import", LAUNCH_POST, "--az", "usw2-az4", "--force", "-o"]
-    for place, told in ((pipe, "device, pipe or socket"), (tmp_path, "directory")):
+    for place, reported in ((pipe, "device, pipe or socket"), (tmp_path, "directory")):
         assert main([*command, str(place)]) == 1
         error = capsys.readouterr().err
         assert "[LF161]" in error
-        assert told in error
+        assert reported in error
     assert pipe.is_fifo()
     assert os.listdir(tmp_path) == ["pipe"]
 
@@ -121,14 +123,14 @@ def test_import_follows_a_link(tmp_path: Path) -> None:
     assert load_fleet(target).region == "us-west-2"
 
 
-def test_import_that_fails_writes_nothing_and_tells_what_it_mended(capsys: Capture, tmp_path: Path) -> None:
+def test_import_that_fails_writes_nothing_and_reports_what_it_fixed(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(Path(LAUNCH_POST).read_text().replace('"InstanceCount": 4', '"InstanceCount": -4'))
     out = tmp_path / "fleet.yaml"
     assert main(["import", str(request), "--az", "usw2-az4", "-o", str(out)]) == 1
-    told = capsys.readouterr().err
-    assert "mended: " in told
-    assert "[LF518]" in told
+    reported = capsys.readouterr().err
+    assert "mended: " in reported
+    assert "[LF518]" in reported
     assert not out.exists()
 
 
@@ -183,7 +185,7 @@ def test_reader_that_goes_away_is_no_failure() -> None:
     assert ran.stderr == ""
 
 
-def test_output_that_takes_nothing_is_told_in_a_line() -> None:
+def test_output_that_takes_nothing_is_reported_in_a_line() -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [sys.executable, "-m", "llm_fleet.cli.main", "completion", "bash"],
@@ -218,7 +220,7 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("logs", "ml", "--since", "99x"), "neither a span nor a time"),
         (("events", "ml", "--since", "99x"), "write a span as in 30m"),
@@ -229,13 +231,13 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
     ],
 )
 def test_the_exit_code_is_that_of_wrong_usage(
-    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], reported: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(words)
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("usage: ")
-    assert told in " ".join(err.split())
+    assert reported in " ".join(err.split())
 
 
 def test_a_command_that_is_wrong_says_so_in_a_narrow_terminal(tmp_path: Path):
@@ -276,7 +278,7 @@ def test_completion_knows_every_command(shell: str):
         assert verb in ran.out
 
 
-def test_problems_are_json_where_json_is_asked_for(tmp_path: Path):
+def test_problems_are_json_where_json_is_requested_for(tmp_path: Path):
     ran = run("jobs", "list", "missing.yaml", "--json", folder=tmp_path)
     assert ran.code == 1
     assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == ["LF101"]

@@ -11,7 +11,7 @@ from tests.cli.refused import code_of, refused
 from tools.synth_environment import ROOT
 
 
-def test_a_place_tells_its_region_where_it_is_known():
+def test_a_place_reports_its_region_where_it_is_known():
     place = Place(kind=Kind.HYPERPOD, name="ml", region="us-east-2")
     assert str(place) == "HyperPod cluster ml in us-east-2"
     assert str(Place(kind=Kind.SERVICE, name="talk", region=None)) == "inference service talk"
@@ -52,11 +52,11 @@ def test_of_several_one_is_to_be_named():
     assert place_of(in_file("hyperpod-full", "full-train")).key == "train"
 
 
-def test_a_misspelt_name_is_told_with_the_near_one():
+def test_a_misspelt_name_is_reported_with_the_near_one():
     assert code_of(lambda: place_of(in_file("hyperpod-full", "trian")), match="train") is CommandCode.PLACE_UNKNOWN
 
 
-def test_another_kind_is_told():
+def test_another_kind_is_reported():
     given = in_file("inference-inf2", "chat")
     assert code_of(lambda: place_of(given, kinds=(Kind.HYPERPOD,))) is CommandCode.PLACE_KIND
 
@@ -68,7 +68,7 @@ def test_without_a_file_a_name_in_aws_will_do(tmp_path: Path, monkeypatch: pytes
     assert code_of(lambda: place_of(arguments())) is CommandCode.FILE_OR_NAME
 
 
-def test_a_wrong_file_keeps_nobody_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_file_keeps_no_one_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
     refused(lambda: place_of(arguments("-f", str(tmp_path / "fleet.yaml"))), match="nowhere")
     assert "can be asked without this file: in a folder without a fleet.yaml" in capsys.readouterr().err

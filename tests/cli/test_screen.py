@@ -71,12 +71,12 @@ def test_it_does_not_come_after_the_end():
     time.sleep(0.2)
 
 
-def test_other_mistakes_are_told_as_ever(monkeypatch: pytest.MonkeyPatch):
-    told: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda thrown: told.append(thrown.exc_value))  # pyright: ignore
+def test_other_mistakes_are_reported_as_ever(monkeypatch: pytest.MonkeyPatch):
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda thrown: reported.append(thrown.exc_value))  # pyright: ignore
     before = sys.unraisablehook
     error = ValueError("no")
     with ctrl_c_is_never_lost():
         _Thrown(error)
-    assert told == [error]
+    assert reported == [error]
     assert sys.unraisablehook is before

@@ -71,8 +71,8 @@ def test_tones_are_colours_only_where_there_are_colours():
 
 
 def test_what_steers_a_terminal_does_not_reach_it():
-    told = Table(columns=COLUMNS[:1], rows=[{"node": "a\x1b[2Jb\nc\u202ed"}]).text(screen(None))
-    assert told == "NODE\na[2Jb cd\n"
+    reported = Table(columns=COLUMNS[:1], rows=[{"node": "a\x1b[2Jb\nc\u202ed"}]).text(screen(None))
+    assert reported == "NODE\na[2Jb cd\n"
 
 
 def test_no_row_is_no_table():

@@ -42,23 +42,23 @@ def old(tmp_path: Path) -> str:
 def test_an_update_that_passes(capsys: Capture, old: str, tmp_path: Path) -> None:
     new = written(tmp_path / "new.json", edited(base(), put(f"{_TRN1}/CapacityType", "SPOT")))
     assert main(["update-plan", "--deployed", old, "--planned", new]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("drains the queue  Scheduling/SlurmQueues[trn1]/CapacityType\n")
-    assert told.err == ""
+    reported = capsys.readouterr()
+    assert reported.out.startswith("drains the queue  Scheduling/SlurmQueues[trn1]/CapacityType\n")
+    assert reported.err == ""
 
 
 def test_a_new_cluster_must_be_meant(capsys: Capture, old: str, tmp_path: Path) -> None:
     new = written(tmp_path / "new.json", edited(base(), put("HeadNode/InstanceType", "m5.4xlarge")))
     assert main(["update-plan", "--deployed", old, "--planned", new, "--cluster", "train"]) == 1
-    told = capsys.readouterr()
-    assert "needs a new cluster  HeadNode/InstanceType" in told.out
-    assert "HeadNode.InstanceType  [LF683]" in told.err
+    reported = capsys.readouterr()
+    assert "needs a new cluster  HeadNode/InstanceType" in reported.out
+    assert "HeadNode.InstanceType  [LF683]" in reported.err
     arguments = ["--deployed", old, "--planned", new, "--immutable-changes", "new-cluster"]
     assert main(["update-plan", *arguments]) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert told.out.startswith("needs a new cluster  HeadNode/InstanceType\n")
-    assert "would be a new cluster beside train-" in told.out
+    reported = capsys.readouterr()
+    assert reported.err == ""
+    assert reported.out.startswith("needs a new cluster  HeadNode/InstanceType\n")
+    assert "would be a new cluster beside train-" in reported.out
 
 
 def test_a_stopped_fleet_is_believed(capsys: Capture, old: str, tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ def test_other_published_scripts_drain_the_queue_that_runs_them(capsys: Capture,
 
 def test_a_file_that_is_none(capsys: Capture, old: str) -> None:
     assert main(["update-plan", "--deployed", "missing.json", "--planned", old]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "[LF680]" in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "[LF680]" in reported.err
 
 
 def test_before_the_first_deployment(capsys: Capture, old: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from local.serving.local_service import LocalService
-from local.serving.proxy.rules import Asked, first_rule
+from local.serving.proxy.rules import Requested, first_rule
 from local.serving.template.front import Listener, Rule
 from local.serving.template.problem import NotServable
 from local.serving.template.read_front import read_front
@@ -114,7 +114,7 @@ def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
         assert tgi.api_key not in str(task.process.args)
 
 
-def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serve):
+def test_a_task_that_is_reported_wrongly_does_not_come_up(template: str, serve: Serve):
     body = json.loads(template)
     for resource in body["Resources"].values():
         for container in resource.get("Properties", {}).get("ContainerDefinitions", []):
@@ -127,7 +127,7 @@ def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serv
 
 def met(listener: Listener, probe: Probe) -> Rule:
     headers = {"authorization": "Bearer key"} if probe.with_key else {}
-    return first_rule(listener, Asked(method=probe.method, path=probe.path, headers=headers))
+    return first_rule(listener, Requested(method=probe.method, path=probe.path, headers=headers))
 
 
 def outcome(listener: Listener, probe: Probe) -> str | int:

@@ -123,25 +123,25 @@ class Stage:
 
 def changes_of(*fleets: str) -> tuple[str, ...]:
     """Return the names of the changes of these fleets, of all without any, in the order of the table."""
-    return tuple(name for name, told in _table()["changes"].items() if not fleets or told["fleet"] in fleets)
+    return tuple(name for name, reported in _table()["changes"].items() if not fleets or reported["fleet"] in fleets)
 
 
 def assert_does_what_plan_said(name: str, stage: Stage) -> None:
     """Deploy a change of the table; fail where table, schemas, plan and the embedded AWS do not agree."""
-    told: Mapping[str, Any] = _table()["changes"][name]
-    fleet, before = stage.before(told["fleet"], told.get("before", {}))
-    after = stage.assembly(told["fleet"], told["after"])
+    reported: Mapping[str, Any] = _table()["changes"][name]
+    fleet, before = stage.before(reported["fleet"], reported.get("before", {}))
+    after = stage.assembly(reported["fleet"], reported["after"])
     plan = fleet.plan(after)
     done = stage.deploy(fleet, after)
-    paths = dict(_paths(before, told["fleet"])) | dict(_paths(after, told["fleet"]))
+    paths = dict(_paths(before, reported["fleet"])) | dict(_paths(after, reported["fleet"]))
     findings = {
-        "differs from the table": _as_told(done, paths, told.get("does", {})),
+        "differs from the table": _as_reported(done, paths, reported.get("does", {})),
         "the plan differs": _disagreements(plan, done, before, after),
         "without a word": _unannounced(plan, done, before),
     }
     assert {key: value for key, value in findings.items() if value} == {}
-    assert done.failed == tuple(f"{told['fleet']}-{one}" for one in told.get("refused", [])), done.report
-    assert sorted(_codes(plan)) == sorted(told.get("says", []))
+    assert done.failed == tuple(f"{reported['fleet']}-{one}" for one in reported.get("refused", [])), done.report
+    assert sorted(_codes(plan)) == sorted(reported.get("says", []))
 
 
 def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]]:
@@ -152,18 +152,20 @@ def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]
             yield (stack.name, logical_id), (name, stack.where(logical_id).removeprefix(f"{stack.name}/"))
 
 
-def _as_told(done: Done, paths: Mapping[Place, tuple[str, str]], told: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _as_reported(
+    done: Done, paths: Mapping[Place, tuple[str, str]], reported: Mapping[str, Mapping[str, str]]
+) -> list[str]:
     """Return where AWS did something else than the table says. The first pattern that fits a resource holds."""
     found: list[str] = []
     used: set[tuple[str, str]] = set()
     for place, outcome in done.outcomes.items():
         stack, path = paths[place]
-        pattern = next((one for one in told.get(stack, {}) if fnmatchcase(path, one)), None)
-        expected = told[stack][pattern] if pattern else "nothing"
+        pattern = next((one for one in reported.get(stack, {}) if fnmatchcase(path, one)), None)
+        expected = reported[stack][pattern] if pattern else "nothing"
         used.add((stack, pattern or ""))
         if outcome != expected:
             found.append(f"{stack}: {path}: {outcome}, expected was {expected}")
-    unused = [(stack, one) for stack, those in told.items() for one in those if (stack, one) not in used]
+    unused = [(stack, one) for stack, those in reported.items() for one in those if (stack, one) not in used]
     return [*sorted(found), *(f"{stack}: {one}: nothing" for stack, one in unused)]
 
 
@@ -202,34 +204,34 @@ def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str])
 def _codes(plan: Section) -> set[str]:
     groups = {one["code"] for one in plan.data["hyperpod_groups"] if one["code"]}
     clusters = {REFUSED for one in plan.data["parallelclusters"] if not one["passes"]}
-    told = [*plan.data["losses"], *plan.data["refused_updates"], *plan.data["left_stacks"]]
-    return {one["code"] for one in told} | groups | clusters
+    reported = [*plan.data["losses"], *plan.data["refused_updates"], *plan.data["left_stacks"]]
+    return {one["code"] for one in reported} | groups | clusters
 
 
 def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
     """Return data that was lost or left without a stack, and nodes that went, where the plan does not name them."""
     stacks = {stack.name: stack for stack in synthesized_stacks(before)}
-    told = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
+    reported = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
     groups = {(one["stack"], one["group"]) for one in plan.data["hyperpod_groups"] if one["code"] == JOBS}
 
-    def is_told(code: str, place: Place | None) -> bool:
+    def is_reported(code: str, place: Place | None) -> bool:
         # What is no longer in the fleet is known by its logical id: a deployed template has no construct's path.
         if place is None:
             return False
         stack, logical_id = place
-        return not told.isdisjoint({(code, stack, logical_id), (code, stack, stacks[stack].where(logical_id))})
+        return not reported.isdisjoint({(code, stack, logical_id), (code, stack, stacks[stack].where(logical_id))})
 
     left = [
         f"{place} is left behind ({outcome})"
         for place, outcome in done.outcomes.items()
         if outcome in ("replace", "remove", "keep")
         and stacks[place[0]].resources[place[1]]["Type"] in _HOLDS_DATA
-        and not is_told(DATA, place)
+        and not is_reported(DATA, place)
     ]
-    lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_told(DATA, place)]
+    lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_reported(DATA, place)]
     ended = [
         f"node {one} of {group} in {cluster} went"
         for one, (cluster, group) in done.ended.items()
-        if not is_told(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
+        if not is_reported(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
     ]
     return [*left, *lost, *ended]

@@ -42,7 +42,7 @@ def night(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> 
         "cause": everything(),
     }
     leave_report(launch_post, REPORTED, report)
-    launch_post.aws.tell_cluster_event(
+    launch_post.aws.report_cluster_event(
         {
             "ClusterArn": launch_post.cluster["ClusterArn"],
             "ClusterName": "ml-cluster",
@@ -115,7 +115,7 @@ def test_the_secrets_were_where_it_looked(night: BadNight, file: Path) -> None:
     assert len(leaked(file.read_text(encoding="utf-8"))) == len(leaked(everything()))
 
 
-def test_what_cannot_be_had_is_told_and_keeps_nothing_else_out(
+def test_what_cannot_be_had_is_reported_and_keeps_nothing_else_out(
     bundle: Bundle, night: BadNight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aws = night.fleet.aws

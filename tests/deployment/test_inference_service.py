@@ -38,9 +38,9 @@ def service(life: Life) -> InferenceOnAws:
 def test_a_model_that_is_not_there_stops_the_deployment_before_a_host_is_started(life: Life) -> None:
     stack = life.without_model.stacks[-1]
     assert (stack.name, stack.status) == (STACK, "ROLLBACK_COMPLETE")
-    (told,) = stack.failures
-    assert f"s3://{BUCKET}/{PREFIX}" in told
-    assert "NoSuchBucket" in told
+    (reported,) = stack.failures
+    assert f"s3://{BUCKET}/{PREFIX}" in reported
+    assert "NoSuchBucket" in reported
     assert life.left_without_model["hosts ever"] == []
 
 
@@ -126,14 +126,14 @@ def test_the_model_is_mounted_and_the_host_checked_before_the_agent(service: Inf
 
 
 def test_one_task_a_host_is_replaced_without_a_spare_host(service: InferenceOnAws) -> None:
-    told = service.service
-    assert told["placementConstraints"] == [{"type": "distinctInstance"}]
-    deployment = told["deploymentConfiguration"]
+    reported = service.service
+    assert reported["placementConstraints"] == [{"type": "distinctInstance"}]
+    deployment = reported["deploymentConfiguration"]
     assert deployment["deploymentCircuitBreaker"] == {"enable": True, "rollback": True}
     assert deployment["maximumPercent"] == 100
     assert deployment["minimumHealthyPercent"] < 100
-    assert told["healthCheckGracePeriodSeconds"] > 300
-    assert told["desiredCount"] == 2
+    assert reported["healthCheckGracePeriodSeconds"] > 300
+    assert reported["desiredCount"] == 2
     hosts = service.hosts
     assert hosts["provider"]["managedDraining"] == "ENABLED"
     assert hosts["provider"]["managedTerminationProtection"] == "DISABLED"
@@ -257,7 +257,7 @@ def test_the_key_is_in_no_template_no_event_and_no_task_definition(life: Life, s
     assert secret["name"] == "API_KEY"
     key = life.aws.client("secretsmanager").get_secret_value(SecretId=secret["valueFrom"])["SecretString"]
     assert len(key) >= 32
-    told = [
+    reported = [
         life.aws.client("cloudformation").get_template(StackName=STACK)["TemplateBody"],
         life.aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"],
         life.aws.events(STACK),
@@ -265,7 +265,7 @@ def test_the_key_is_in_no_template_no_event_and_no_task_definition(life: Life, s
         service.user_data,
         service.rules,
     ]
-    assert key not in json.dumps(told, default=str)
+    assert key not in json.dumps(reported, default=str)
 
 
 def test_what_is_watched(service: InferenceOnAws) -> None:
@@ -328,8 +328,8 @@ def test_a_batch_that_the_model_was_not_compiled_for_leaves_the_service_as_it_wa
     before = service.service["taskDefinition"]
     stack, touched = life.deploy("batch", "server: tgi", "server: {kind: tgi, batch_size: 8}")
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE", stack
-    (told,) = stack.failures
-    assert "compiled for batches of 4, and the server asks for 8" in told
+    (reported,) = stack.failures
+    assert "compiled for batches of 4, and the server asks for 8" in reported
     assert "Service" not in touched
     assert service.service["taskDefinition"] == before
 

@@ -14,7 +14,7 @@ from llm_fleet.cli.main import main
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tests.terminal import run, run_in_terminal
 
 CLUSTER = "ml-cluster"
@@ -73,7 +73,7 @@ def test_both_views_stand_side_by_side(
     assert "--user=root" in (sessions.folder / "sudo").read_text()
 
 
-def test_a_failed_node_is_told_with_its_message(
+def test_a_failed_node_is_reported_with_its_message(
     sessions: SessionPrograms, broken: str, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["nodes", *FILE, "--status", "failure", "--json", "--no-slurm"]) == 1
@@ -151,7 +151,7 @@ def test_two_thousand_nodes(launch_post: FleetOnAws, sessions: SessionPrograms):
         (("connect", *FILE, "--write"), 2, "--write goes with --ssh-config"),
     ],
 )
-def test_bad_input_is_told(
+def test_bad_input_is_reported(
     sessions: SessionPrograms, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, said: str
 ):
     del sessions
@@ -159,7 +159,7 @@ def test_bad_input_is_told(
     assert said in capsys.readouterr().err
 
 
-def test_a_throttled_api_is_waited_for_and_then_told(
+def test_a_throttled_api_is_waited_for_and_then_reported(
     launch_post: FleetOnAws,
     sessions: SessionPrograms,
     capsys: pytest.CaptureFixture[str],
@@ -206,7 +206,7 @@ def test_a_shell_is_the_persons_own_with_its_ctrl_c(launch_post: FleetOnAws, ses
     )
     assert sessions.option("--target").endswith(f"_worker-group-{workers[1][1]}")
     assert json.loads(sessions.option("--parameters")) == {"command": ["sudo --login --user=ada"]}
-    told(21, ran.out, "worker-group-2 (i-")
+    reported(21, ran.out, "worker-group-2 (i-")
 
 
 def test_a_command_ends_as_it_ended_there(sessions: SessionPrograms, capsys: pytest.CaptureFixture[str]):
@@ -222,7 +222,7 @@ def test_settings_of_ssh_for_each_node(
 ):
     assert main(["connect", *FILE, "--ssh-config", "--write"]) == 0
     out = capsys.readouterr().out
-    told(21, out, "Put this line at the top of ~/.ssh/config, once: Include llm-fleet/*.conf")
+    reported(21, out, "Put this line at the top of ~/.ssh/config, once: Include llm-fleet/*.conf")
     text = (tmp_path / ".ssh/llm-fleet/ml-cluster.conf").read_text()
     assert "Host launch-post-ml-cluster-controller launch-post-ml-cluster-controller-group-1" in text
     assert all(f"launch-post-ml-cluster-{name}\n" in text for name in names(launch_post))
@@ -274,7 +274,7 @@ def test_parallelcluster_answers_to_the_same_verbs(
     assert "AWS says running, Slurm says down*; gone" in next(one for one in out.splitlines() if parallel[2] in one)
     assert sessions.option("--target") == parallel[0]
     assert main(["connect", "trn1-st-a-2", "-c", *place, "--print"]) == 0
-    told_words = capsys.readouterr().out.split()
-    assert told_words[-1] == found[1]["InstanceId"]
+    reported_words = capsys.readouterr().out.split()
+    assert reported_words[-1] == found[1]["InstanceId"]
     assert main(["connect", "-c", *place, "--print"]) == 0
     assert capsys.readouterr().out.split()[-1] == parallel[0]

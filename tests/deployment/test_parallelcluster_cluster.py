@@ -192,7 +192,7 @@ def test_its_head_node_reaches_both(life: Life):
     assert life.deployed.shut_ports == []
 
 
-def test_the_stack_tells_name_and_address(life: Life):
+def test_the_stack_reports_name_and_address(life: Life):
     assert life.deployed.name in life.deployed.stack_outputs.values()
     assert any(value.startswith("10.") for value in life.deployed.stack_outputs.values())
 

@@ -87,10 +87,10 @@ def test_nothing_is_only_recorded(deployed: Deployed) -> None:
 
 
 def test_gpt_j_is_behind_an_endpoint_on_the_tutorials_gpu(deployed: Deployed) -> None:
-    told = deployed.endpoint
-    assert told["EndpointStatus"] == "InService"
+    reported = deployed.endpoint
+    assert reported["EndpointStatus"] == "InService"
     assert deployed.variant["InstanceType"] == "ml.g4dn.xlarge"
-    (variant,) = told["ProductionVariants"]
+    (variant,) = reported["ProductionVariants"]
     assert variant["CurrentInstanceCount"] == 1
     container = deployed.model["PrimaryContainer"]
     assert container["Environment"] == {

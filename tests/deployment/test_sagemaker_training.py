@@ -24,8 +24,8 @@ class TrainingOnAws:
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
-        told = aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
-        self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in told}
+        reported = aws.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
+        self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in reported}
 
     def until(self, found: Callable[[], Any]) -> Any:
         """Wait until `found` returns something."""
@@ -44,8 +44,8 @@ class TrainingOnAws:
         """Wait for the end of an execution."""
 
         def over() -> dict[str, Any] | None:
-            told = self.aws.client("stepfunctions").describe_execution(executionArn=execution)
-            return None if told["status"] == "RUNNING" else told
+            reported = self.aws.client("stepfunctions").describe_execution(executionArn=execution)
+            return None if reported["status"] == "RUNNING" else reported
 
         return self.until(over)
 
@@ -147,8 +147,10 @@ class WatchOnAws:
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
-        told = aws.client("cloudformation").describe_stack_resources(StackName="trainer-watch")["StackResources"]
-        (self.function,) = [one["PhysicalResourceId"] for one in told if one["ResourceType"] == "AWS::Lambda::Function"]
+        reported = aws.client("cloudformation").describe_stack_resources(StackName="trainer-watch")["StackResources"]
+        (self.function,) = [
+            one["PhysicalResourceId"] for one in reported if one["ResourceType"] == "AWS::Lambda::Function"
+        ]
         outputs = aws.client("cloudformation").describe_stacks(StackName="trainer-watch")["Stacks"][0]["Outputs"]
         self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in outputs}
         self.queue_url = self.outputs["QueueUrl"]

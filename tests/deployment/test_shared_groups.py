@@ -44,8 +44,8 @@ class Ours:
             "sg-0123456789abcdef3": self.database,
         }
         text = text_of(name, {"termination_protection": False})
-        for told, made in ids.items():
-            text = text.replace(told, made)
+        for reported, made in ids.items():
+            text = text.replace(reported, made)
         return text
 
     def rules(self) -> list[tuple[Any, ...]]:

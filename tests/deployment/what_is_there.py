@@ -66,8 +66,8 @@ def _in_the_network(client: _Client) -> dict[str, list[str]]:
     }
 
 
-def _interface(told: dict[str, Any]) -> str:
-    return f"{told['NetworkInterfaceId']} {told.get('Description', '')}"
+def _interface(reported: dict[str, Any]) -> str:
+    return f"{reported['NetworkInterfaceId']} {reported.get('Description', '')}"
 
 
 def _hosts(client: _Client) -> dict[str, list[str]]:

@@ -38,14 +38,14 @@ KNOWN: list[dict[str, Any]] = [
 
 
 def shown() -> str:
-    return told(tensor_parallel=3)
+    return reported(tensor_parallel=3)
 
 
 def error() -> str:
-    return told(tensor_parallel=1, activation_checkpointing=ActivationCheckpointing.NONE)
+    return reported(tensor_parallel=1, activation_checkpointing=ActivationCheckpointing.NONE)
 
 
-def told(**changes: Any) -> str:
+def reported(**changes: Any) -> str:
     with pytest.raises(FleetError) as raised:
         run(**changes)
     return f"```text\n{raised.value}\n```"
@@ -102,21 +102,21 @@ def example() -> str:
 
 def known_table() -> str:
     rows = ["| model | on | spread over | a process takes | fits |", "|---|---|---|---|---|"]
-    for told_of in KNOWN:
-        plan, found = judged(told_of)
-        kind = told_of.get("partition", partition()).instance_type.removeprefix("ml.")
+    for reported_of in KNOWN:
+        plan, found = checked(reported_of)
+        kind = reported_of.get("partition", partition()).instance_type.removeprefix("ml.")
         takes = f"{found.total / GIB:.1f} of {found.usable / GIB:.1f} GiB: {breakdown(found)}"
-        model = told_of["model"].split("/")[1]
+        model = reported_of["model"].split("/")[1]
         rows.append(f"| {model} | {kind} | {spread(plan)} | {takes} | {'yes' if found.fits else '**no**'} |")
     return "\n".join(rows)
 
 
-def judged(told_of: dict[str, Any]) -> tuple[RunPlan, Any]:
+def checked(reported_of: dict[str, Any]) -> tuple[RunPlan, Any]:
     """Plan and estimate, of a run that does not fit too."""
     from llm_fleet.rules.training.run_plan import estimate, planned
 
-    shape = run(model=told_of["model"], partition=partition("p5.48xlarge", 64)).shape
-    unchecked = run(model=LLAMA_2_7B).model_copy(update={**values(**told_of), "shape": shape})
+    shape = run(model=reported_of["model"], partition=partition("p5.48xlarge", 64)).shape
+    unchecked = run(model=LLAMA_2_7B).model_copy(update={**values(**reported_of), "shape": shape})
     plan = planned(unchecked)
     assert plan is not None
     return plan, estimate(plan, shape)
@@ -150,5 +150,5 @@ def test_the_yaml_of_the_page_is_a_whole_job():
 
 
 def test_what_is_published_to_run_fits_and_the_rest_is_as_said():
-    fitting = [judged(told_of)[1].fits for told_of in KNOWN]
+    fitting = [checked(reported_of)[1].fits for reported_of in KNOWN]
     assert fitting == [True, True, False, True, False, True, False, True]

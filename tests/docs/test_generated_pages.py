@@ -17,7 +17,7 @@ from tools import (
     make_docs_reference,
     make_docs_versions,
 )
-from tools.make_docs_error_texts import told_codes
+from tools.make_docs_error_texts import reported_codes
 from tools.make_docs_errors import number
 
 
@@ -73,12 +73,12 @@ def test_every_code_has_a_section_of_its_own():
 
 
 def test_what_is_said_with_a_code_is_found_where_it_is_written():
-    told = told_codes()
+    reported = reported_codes()
     # In the call itself, by a constant of the file, by a rule that many codes share, by a variable of the function.
-    assert "fleet" in told["Code.FILE_EMPTY"][0].remedy
-    assert told["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("put inf1 and inf2 into an inference service")
-    assert told["Code.CONTROLLER_TWICE"][0].remedy
-    assert told["Code.PC_SPOT_PRICE"][0].message
+    assert "fleet" in reported["Code.FILE_EMPTY"][0].remedy
+    assert reported["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("put inf1 and inf2 into an inference service")
+    assert reported["Code.CONTROLLER_TWICE"][0].remedy
+    assert reported["Code.PC_SPOT_PRICE"][0].message
 
 
 def test_words_of_a_docstring_are_given_to_their_parameters():

@@ -39,7 +39,7 @@ def test_every_page_has_its_code_and_its_sections(page: Path) -> None:
     assert len(text.splitlines()) <= 60
 
 
-def test_no_code_stands_for_two_failures() -> None:
+def test_no_code_is_for_two_failures() -> None:
     assert len(set(CODES)) == len(CODES)
 
 

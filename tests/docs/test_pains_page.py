@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pains.told import PAINS
+from tests.pains.reported import PAINS
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "pains.md"
@@ -30,7 +30,7 @@ def shown() -> tuple[Shown, ...]:
 
 def _in_file(path: Path) -> Iterator[Shown]:
     text = path.read_text(encoding="utf-8")
-    if "tests.pains.told" not in text:
+    if "tests.pains.reported" not in text:
         return
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):

@@ -65,7 +65,7 @@ def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 
 
-def test_mistakes_are_told_as_it_shows(
+def test_mistakes_are_reported_as_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     (shown,) = [text for text in samples("console") if "problems" in text]

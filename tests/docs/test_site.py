@@ -104,13 +104,13 @@ def test_every_example_has_its_picture_and_no_picture_is_left_over(site: Site):
 def test_addresses_elsewhere_have_the_right_form(page: str):
     for address in EXTERNAL.findall((DOCS / page).read_text(encoding="utf-8")):
         assert isinstance(address, str)
-        told = urlsplit(address.rstrip(".,;:"))
-        host = told.hostname or ""
+        reported = urlsplit(address.rstrip(".,;:"))
+        host = reported.hostname or ""
         if "…" in host:  # an address that the reader has to fill in
             continue
         assert "." in host or host in MADE_UP, address
         assert (
-            told.scheme == "https" or host in (*MADE_UP, *SIGNED) or host.endswith((".internal", ".amazonaws.com"))
+            reported.scheme == "https" or host in (*MADE_UP, *SIGNED) or host.endswith((".internal", ".amazonaws.com"))
         ), address
 
 
@@ -120,16 +120,23 @@ def built(page: str) -> str:
 
 
 def leads_somewhere(site: Site, path: str, target: str) -> bool:
-    told = urlsplit(target)
-    if told.scheme or told.netloc:
-        return told.scheme in ("https", "http", "mailto", "data")
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(told.path))) if told.path else path
+    reported = urlsplit(target)
+    if reported.scheme or reported.netloc:
+        return reported.scheme in ("https", "http", "mailto", "data")
+    place = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(reported.path))) if reported.path else path
+    )
     place = place if place in site.files else posixpath.normpath(f"{place}/index.html")
     if place not in site.files:
         return False
     page = site.files[place]
     # The theme's own way past the nav is `__skip`, on every page.
-    return not told.fragment or page is None or told.fragment == "__skip" or unquote(told.fragment) in page.anchors
+    return (
+        not reported.fragment
+        or page is None
+        or reported.fragment == "__skip"
+        or unquote(reported.fragment) in page.anchors
+    )
 
 
 def paths(nav: object) -> Iterator[str]:

@@ -28,7 +28,7 @@ def test_every_step_is_drawn_right_of_what_it_waits_for():
             assert places[before] < places[name], f"{name} waits for {before}"
 
 
-def test_a_circle_is_told():
+def test_a_circle_is_reported():
     steps = {name: step for name, step in every_step().items() if name in ("hosts", "clock")}
     steps["hosts"] = replace(steps["hosts"], needs=("clock",))
     steps["clock"] = replace(steps["clock"], needs=("hosts",))

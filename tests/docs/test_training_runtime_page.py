@@ -75,9 +75,9 @@ def test_every_parameter_is_on_the_page() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    told = re.search(r"`CompileCache\(max_age_days=(\d+), max_gib=None\)`", page)
-    assert told is not None
-    assert CompileCache() == CompileCache(max_age_days=int(told[1]), max_gib=None)
+    reported = re.search(r"`CompileCache\(max_age_days=(\d+), max_gib=None\)`", page)
+    assert reported is not None
+    assert CompileCache() == CompileCache(max_age_days=int(reported[1]), max_gib=None)
     assert usual_cache_days() == CompileCache().max_age_days
     assert f"| `compile_cache` | {usual_cache_days()} days unused" in page
     assert f"| `folder` | `{usual_folder()}` on the Lustre" in page

@@ -92,9 +92,9 @@ _ROWS = {
 def table() -> str:
     lines = [f"| change | {' | '.join(f'`{strategy}`' for strategy in STRATEGIES)} |", "|---|---|---|---|"]
     for title, names in _ROWS.items():
-        told = {_verdicts(name) for name in names}
-        assert len(told) == 1, f"not all the same: {title}"
-        lines.append(f"| {title} | {' | '.join(told.pop())} |")
+        reported = {_verdicts(name) for name in names}
+        assert len(reported) == 1, f"not all the same: {title}"
+        lines.append(f"| {title} | {' | '.join(reported.pop())} |")
     return "\n".join(lines) + "\n"
 
 

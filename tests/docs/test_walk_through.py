@@ -35,7 +35,7 @@ def test_every_command_is_found():
     assert len(lines) == len(commands()) > 15
 
 
-def test_a_mark_tells_why_or_who():
+def test_a_mark_reports_why_or_who():
     for words, mark in commands():
         if mark.startswith("not run"):
             assert any(reason in mark for reason in REASONS), words

@@ -301,7 +301,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.what)
-def test_bad_input_is_told(bad: Bad) -> None:
+def test_bad_input_is_reported(bad: Bad) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(bad.old, bad.new))
     problems = {(problem.where, problem.code.value): problem for problem in caught.value.problems}

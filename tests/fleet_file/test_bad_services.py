@@ -173,7 +173,7 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_one_slip_is_told_once(slip: str):
+def test_one_slip_one_report(slip: str):
     edits, code = SLIPS[slip]
     assert [problem.code.value for problem in problems(*edits)] == [code]
 
@@ -181,7 +181,7 @@ def test_one_slip_is_told_once(slip: str):
 def test_remedies_speak_the_files_words():
     """No rule names an attribute, or a maker, of the construct that the file writes otherwise."""
     attributes = {name for name in ServiceConfig.model_fields if ServiceConfig.key_of(name) != name and "_" in name}
-    told = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
+    reported = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
     for word in (
         *attributes,
         "runtime_version",
@@ -192,7 +192,7 @@ def test_remedies_speak_the_files_words():
         "Ec2Hosts",
         "key_arn",
     ):
-        assert word not in told, word
+        assert word not in reported, word
 
 
 @pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])

@@ -43,12 +43,16 @@ def test_where_the_model_is() -> None:
 
 
 def test_units_and_kinds() -> None:
-    told = endpoint(
+    reported = endpoint(
         *(MODEL, "model: {s3: s3://my-models/gpt-j/, parameters: 6 B}"),
         *(INSTANCE, f"{INF2}\n    volume: 100 GiB\n    start_time: 900 s\n    logs: 7 days\n    image: tgi"),
     )
-    assert (told.model.parameters, told.volume_gib, told.startup_timeout_seconds) == (6_000_000_000, 100, 900)
-    assert (told.log_retention_days, told.image.kind) == (7, EndpointImageKind.TGI)
+    assert (reported.model.parameters, reported.volume_gib, reported.startup_timeout_seconds) == (
+        6_000_000_000,
+        100,
+        900,
+    )
+    assert (reported.log_retention_days, reported.image.kind) == (7, EndpointImageKind.TGI)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +63,11 @@ def test_units_and_kinds() -> None:
         (("network: none", "network: {azs: [usw2-az1]}", INSTANCE, f"{INSTANCE}\n    network: false"), False),
     ],
 )
-def test_it_stands_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
+def test_it_is_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
     fleet = parse_fleet(edited(*edits))
     endpoint = fleet.endpoints["gpt-j"]
     assert endpoint.in_fleet(fleet.name).name == "test-gpt-j"
-    assert endpoint.stands_in_network(fleet_has_one=fleet.network is not None) is expected
+    assert endpoint.is_in_network(fleet_has_one=fleet.network is not None) is expected
 
 
 BAD = {
@@ -136,7 +140,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("edits", "code", "where", "words"), BAD.values(), ids=BAD)
-def test_each_mistake_is_told_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
+def test_each_mistake_is_reported_once_at_its_key(edits: tuple[str, ...], code: str, where: str, words: str) -> None:
     (problem,) = problems(*edits)
     assert problem.code.value == code, str(problem)
     place = AT if where or "nnn" not in edits[1] else f"endpoints.{edits[1].strip(' :')}"

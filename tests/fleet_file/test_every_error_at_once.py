@@ -54,11 +54,11 @@ def test_every_error_at_once() -> None:
         parse_fleet(MANY)
     problems = [problem for problem in caught.value.problems if isinstance(problem, LocatedProblem)]
     assert [problem.line for problem in problems] == sorted(problem.line for problem in problems)
-    told = {(problem.line, problem.where, problem.code.value) for problem in problems}
-    assert told == set(EXPECTED), str(caught.value)
+    reported = {(problem.line, problem.where, problem.code.value) for problem in problems}
+    assert reported == set(EXPECTED), str(caught.value)
 
 
-def test_a_mended_value_is_not_judged() -> None:
+def test_a_fixed_value_is_not_checked() -> None:
     """What stands in for a wrong value is nobody's mistake: no second problem there, or around it."""
     with pytest.raises(FleetError) as caught:
         parse_fleet("fleet: a\nregion: us-west-2\nnetwork: {az: 4}\nclusters: {ml: {kind: hyperpod, groups: 3}}\n")
@@ -68,7 +68,7 @@ def test_a_mended_value_is_not_judged() -> None:
     ]
 
 
-def test_a_mistake_is_told_once_though_two_clusters_meet_it() -> None:
+def test_a_mistake_is_reported_once_though_two_clusters_meet_it() -> None:
     cluster = "{kind: hyperpod, groups: {c: {role: controller, type: ml.m5.xlarge, count: 1}}}"
     text = (
         "fleet: a\nregion: us-west-2\nnetwork: none\nstorage: {fsx: {size: 4800 GiB}}\n"

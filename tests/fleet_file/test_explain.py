@@ -70,7 +70,7 @@ def around(values: Any, path: Path_) -> Any:
 @pytest.mark.parametrize("file", FULL, ids=lambda file: file.name)
 def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
     values = parse(file.read_text(), subject=str(file)).data
-    tried = told = 0
+    tried = reported = 0
     for path in places(values):
         fleet = around(values, path)
         for wrong in WRONG:
@@ -78,14 +78,14 @@ def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
             built = Draft(Document(data=replaced(fleet, path, wrong), places={}))
             assert built.fleet is not None, f"{path} = {wrong!r} is past mending"
             for problem in built.problems:
-                told += 1
+                reported += 1
                 text = f"{problem.message} {problem.allowed} {problem.remedy}".lower()
                 assert not any(word in text for word in FOREIGN), f"{path} = {wrong!r}: {text}"
                 assert problem.code in FORM_CODES, f"{path} = {wrong!r}: {problem}"
                 assert problem.path[: len(path)] == path
                 assert problem.remedy
     assert tried > 100
-    assert told > tried / 2
+    assert reported > tried / 2
 
 
 def test_every_error_type_that_the_models_can_raise_has_its_words() -> None:
@@ -127,8 +127,8 @@ _ERRORS: dict[str, set[str]] = {
 
 def _schema_types(schema: Any) -> set[str]:
     found: set[str] = set()
-    if isinstance(judge := getattr(schema, "__self__", None), Later):
-        return _schema_types(TypeAdapter(judge.type).core_schema)
+    if isinstance(verify := getattr(schema, "__self__", None), Later):
+        return _schema_types(TypeAdapter(verify.type).core_schema)
     if isinstance(schema, dict):
         kind = schema.get("type")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(kind, str):

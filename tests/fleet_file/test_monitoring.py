@@ -74,15 +74,15 @@ WRONG: list[tuple[Any, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("monitoring", "code", "where", "words"), WRONG)
-def test_a_slip_is_told_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
+def test_a_slip_is_reported_at_its_key(tmp_path: Path, monitoring: Any, code: str, where: str, words: str) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, monitoring)
-    told = [(problem.code.value, problem.where) for problem in raised.value.problems]
-    assert (code, where) in [(given, at[: len(where)]) for given, at in told], told
+    reported = [(problem.code.value, problem.where) for problem in raised.value.problems]
+    assert (code, where) in [(given, at[: len(where)]) for given, at in reported], reported
     assert words in f"{raised.value.problems[0].remedy} {raised.value.problems[0].allowed}"
 
 
-def test_nothing_to_watch_is_told(tmp_path: Path) -> None:
+def test_nothing_to_watch_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as raised:
         load(tmp_path, {}, clusters={}, storage={})
     assert [problem.code.value for problem in raised.value.problems] == ["LF1190"]
@@ -135,7 +135,7 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("monitoring", "watch", "told"),
+    ("monitoring", "watch", "reported"),
     [
         ({}, None, ("train",)),
         ({"alarms": {"events": False}}, None, None),
@@ -144,8 +144,8 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
         ({}, {"clusters": ["train"], "restart": 1}, ("train",)),
     ],
 )
-def test_events_of_clusters_are_told_once(tmp_path: Path, monitoring: Any, watch: Any, told: Any) -> None:
+def test_events_of_clusters_are_reported_once(tmp_path: Path, monitoring: Any, watch: Any, reported: Any) -> None:
     fleet = load(tmp_path, monitoring, **({"watch": watch} if watch else {}))
     made = watch_of(fleet)
-    assert (made.clusters if made else None) == told
+    assert (made.clusters if made else None) == reported
     assert watch is None or made is fleet.watch

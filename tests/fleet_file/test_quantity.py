@@ -57,11 +57,11 @@ def test_read(quantity: Quantity, written: str, number: int) -> None:
 def test_refused_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
     with pytest.raises(PydanticCustomError) as caught:
         quantity.parse(written)
-    told = caught.value.context
-    assert told is not None
-    assert told["code"] == "LF115"
-    assert remedy in told["remedy"]
-    assert told["allowed"]
+    reported = caught.value.context
+    assert reported is not None
+    assert reported["code"] == "LF115"
+    assert remedy in reported["remedy"]
+    assert reported["allowed"]
 
 
 def test_throughput_is_per_tib_or_of_the_whole() -> None:

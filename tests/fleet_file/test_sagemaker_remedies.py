@@ -21,13 +21,13 @@ def the_problem(text: str) -> Problem:
 
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
-def test_the_key_that_is_told_for_a_name_is_right(key: str) -> None:
-    told = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
-    assert told
-    parse_fleet(JOB.replace("  text:", f"  {told[1]}:"), directory=EXAMPLES)
+def test_the_key_that_is_reported_for_a_name_is_right(key: str) -> None:
+    reported = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
+    assert reported
+    parse_fleet(JOB.replace("  text:", f"  {reported[1]}:"), directory=EXAMPLES)
 
 
-def test_a_fleets_name_that_is_too_long_is_told_of_the_fleet() -> None:
+def test_a_fleets_name_that_is_too_long_is_reported_of_the_fleet() -> None:
     assert "shorten the fleet's name" in the_problem(JOB.replace("fleet: trainer", f"fleet: {'t' * 40}")).remedy
 
 

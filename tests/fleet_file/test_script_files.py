@@ -31,11 +31,11 @@ def problems(tmp_path: Path, *edits: str) -> list[tuple[str, str]]:
         (("kind: hyperpod", f"{CLUSTER}scripts: {{folder: .}}"), "clusters.ml.scripts.folder"),
     ],
 )
-def test_a_script_that_is_not_there_is_told_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
+def test_a_script_that_is_not_there_is_reported_once(tmp_path: Path, edits: tuple[str, ...], where: str) -> None:
     assert problems(tmp_path, *edits) == [("LF403", where)]
 
 
-def test_scripts_begin_where_the_file_lies(tmp_path: Path) -> None:
+def test_scripts_begin_where_the_file_is(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own/start.sh").touch()
     assert problems(tmp_path, "kind: hyperpod", f"{CLUSTER}scripts: {{folder: own, entry_point: start.sh}}") == []

@@ -110,7 +110,7 @@ def test_a_config_on_disk_says_how_large_a_model_is(tmp_path: Path):
     assert (problem.code.value, problem.where) == ("LF718", "services.chat.model.config")
 
 
-def test_relative_paths_begin_where_the_file_lies(tmp_path: Path):
+def test_relative_paths_begin_where_the_file_is(tmp_path: Path):
     (tmp_path / "fleet.yaml").write_text(edited(MODEL, "{s3: s3://my-models/own, config: nowhere.json}"))
     with pytest.raises(Exception, match="cannot be read"):
         load_fleet(tmp_path / "fleet.yaml")

@@ -20,7 +20,7 @@ ACCOUNTED = edited(
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 
-def told(*edits: str) -> list[tuple[str, str]]:
+def reported(*edits: str) -> list[tuple[str, str]]:
     """Code and place of everything that is wrong with the good file after these edits."""
     text = ACCOUNTED
     for old, new in zip(edits[::2], edits[1::2], strict=True):
@@ -110,8 +110,8 @@ HYPERPOD = "kind: hyperpod\n    accounting: slurm_database"
         ([PC, "kind: parallelcluster\n    accounting: {Uri: 'db:3306'}"], {("LF110", "clusters.pc.accounting.Uri")}),
     ],
 )
-def test_a_slip_is_told_where_it_is(edits: list[str], expected: set[tuple[str, str]]) -> None:
-    assert set(told(*edits)) == expected
+def test_a_slip_is_reported_where_it_is(edits: list[str], expected: set[tuple[str, str]]) -> None:
+    assert set(reported(*edits)) == expected
 
 
 def test_without_a_network_there_is_no_database() -> None:

@@ -77,7 +77,7 @@ def test_an_image_by_its_address():
     assert (image.kind, image.own_uri, image.version) == (TrainingImageKind.OWN, address, None)
 
 
-def test_the_folder_begins_where_the_file_lies(directory: Path):
+def test_the_folder_begins_where_the_file_is(directory: Path):
     source = job(directory=directory).source
     assert source is not None
     assert source.path == directory / "train"
@@ -88,15 +88,15 @@ def test_the_folder_begins_where_the_file_lies(directory: Path):
 
 
 def test_channels_on_the_fleets_own_storage(directory: Path):
-    told = made(
+    reported = made(
         directory, TRAIN, "{a: {fsx: data/x, read_only: false}, b: {bucket: models, prefix: gpt2/}, c: {fsx: /}}"
     )
-    lustre, bucket, whole = told.channels.values()
+    lustre, bucket, whole = reported.channels.values()
     assert (lustre.file_system_id, lustre.directory) == ("fs-0123456789abcdef0", "/abcdef12/data/x")
     assert not lustre.read_only
     assert (bucket.uri, bucket.key_arn) == ("s3://our-models/gpt2", KEY)
     assert whole.directory == "/abcdef12"
-    assert told.needs_network
+    assert reported.needs_network
 
 
 @pytest.mark.parametrize("word", OF_TRAINING_JOB)

@@ -36,7 +36,7 @@ def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_re
     assert is_unresolved(buckets.get("models"))
 
 
-BESIDE = {
+NEXT_TO = {
     "a role that is none, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
     "a misspelt key, taken for the one that was meant": (
         ("type: ml.trn1", "tpye: ml.trn1"),
@@ -57,9 +57,9 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("what", BESIDE)
-def test_what_follows_is_not_told_and_all_else_is(what: str) -> None:
-    edits, expected = BESIDE[what]
+@pytest.mark.parametrize("what", NEXT_TO)
+def test_what_follows_is_not_reported_and_all_else_is(what: str) -> None:
+    edits, expected = NEXT_TO[what]
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(*edits))
     assert {(problem.code.value, problem.where) for problem in caught.value.problems} == expected, caught.value

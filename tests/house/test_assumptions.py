@@ -127,7 +127,7 @@ def test_every_entry_is_cited_in_code():
     assert [one.id for one in assumptions() if not any(map(is_code, citations().get(one.id, ())))] == []
 
 
-def test_no_doubt_stands_without_an_entry():
+def test_no_doubt_is_without_an_entry():
     """What is said to be unverified is an entry of the register, cited in the same comment, paragraph or entry."""
     found = {name: pieces for name, text in texts().items() if (pieces := doubts(name, text))}
     assert found == {}

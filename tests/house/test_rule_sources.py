@@ -105,7 +105,7 @@ def test_sources_of_each_kind_are_taken(source: str):
         "somebody said so",
     ],
 )
-def test_sources_that_nobody_can_follow_are_found(source: str):
+def test_sources_that_no_one_can_follow_are_found(source: str):
     assert wrong_with(source) != ""
 
 

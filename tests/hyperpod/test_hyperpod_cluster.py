@@ -250,7 +250,7 @@ def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.St
     assert "OverrideVpcConfig" not in groups[1]
 
 
-def test_cluster_stands_beside_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
+def test_cluster_is_next_to_its_data(make: Make, properties: Properties, stack: cdk.Stack, network: Network) -> None:
     far = LustreFileSystem(stack, "Far", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     make(lustre=far)
     assert properties()["VpcConfig"]["Subnets"] == [stack.resolve(network.compute_subnet("usw2-az1").subnet_id)]

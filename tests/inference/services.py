@@ -176,7 +176,7 @@ def make(stack: cdk.Stack) -> MakeService:
         }
         if "network" not in options:
             options["network"] = FleetNetwork.from_attributes(stack, "Network", EXISTING)
-        beside = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
-        return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **beside)
+        next_to = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
+        return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **next_to)
 
     return make_service

@@ -27,7 +27,7 @@ def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: Any)
     return {plan.id: plan for plan in found}
 
 
-def test_everything_that_was_asked_for_has_an_alarm():
+def test_everything_that_was_requested_for_has_an_alarm():
     assert list(plans()) == [
         "Queue",
         "TimeToFirstToken",
@@ -43,7 +43,7 @@ def test_everything_that_was_asked_for_has_an_alarm():
     ]
 
 
-def test_a_server_that_turns_nobody_away_has_no_alarm_for_it():
+def test_a_server_that_turns_no_one_away_has_no_alarm_for_it():
     assert "Rejected" not in plans("aws-vllm")
 
 
@@ -81,7 +81,7 @@ def test_the_queue_that_rings_grows_with_the_batch():
     assert plans(waiting_requests=3)["Queue"].threshold == 3
 
 
-def test_thresholds_told_are_those_taken_and_said():
+def test_thresholds_reported_are_those_taken_and_said():
     first = plans(time_to_first_token_seconds=2.5)["TimeToFirstToken"]
     assert first.threshold == 2.5
     assert "(2.5 s or more)" in first.meaning
@@ -188,7 +188,7 @@ def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three():
     )
 
 
-def test_what_is_asked_for_is_shown():
+def test_what_is_requested_for_is_shown():
     shown = set(graphs())
     for what in ("first token", "waiting", "Errors", "Targets", "Neuron", "refused"):
         assert any(what in title for title in shown), what

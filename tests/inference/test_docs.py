@@ -83,7 +83,7 @@ def test_every_parameter_is_named() -> None:
 def test_numbers_are_the_catalogs() -> None:
     facts = front_facts()
     check = facts.health_check
-    for told in (
+    for reported in (
         facts.tls_policy,
         f"| {facts.default_longest_answer_seconds} s, as long as OpenAI's clients wait; up to "
         f"{facts.longest_answer_seconds.maximum} s",
@@ -93,7 +93,7 @@ def test_numbers_are_the_catalogs() -> None:
         f"begin, {check.unhealthy_threshold} bad ones to stop",
         f"{facts.client_keep_alive_seconds} s, the load balancer's own",
     ):
-        assert told in FRONT
+        assert reported in FRONT
 
 
 HOSTS_PAGE = CONSTRUCTS / "inference-hosts.md"
@@ -125,20 +125,20 @@ def test_the_table_of_permissions_is_that_of_the_code():
 
 def test_the_numbers_are_the_catalogs(hosts_page: str):
     facts = host_facts()
-    for told in (
+    for reported in (
         f"{facts.os_gib} GiB for the system",
         f"{facts.throughput_mib_s} MiB/s",
         f"{facts.boot_minutes} minutes for a host's word",
         f"{ami_for('2.28.0.0')} for all servers for inf2",
     ):
-        assert told in hosts_page
+        assert reported in hosts_page
 
 
 def test_every_code_of_hosts_is_named(hosts_page: str):
-    told_elsewhere = {Code.HOST_WITHOUT_NEURON, Code.HOST_AMI}
+    reported_elsewhere = {Code.HOST_WITHOUT_NEURON, Code.HOST_AMI}
     own = [code for code in Code if "LF730" <= code.value <= "LF739"]
     assert len(own) > 5
-    assert [code.value for code in own if code.value not in hosts_page and code not in told_elsewhere] == []
+    assert [code.value for code in own if code.value not in hosts_page and code not in reported_elsewhere] == []
 
 
 def test_the_example_of_hosts_runs(hosts_page: str):
@@ -149,12 +149,12 @@ SERVICE = (CONSTRUCTS / "inference-service.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_has_its_default_and_its_why():
-    told = {
+    reported = {
         name: cells for first, cells in table(SERVICE, "Parameters").items() for name in re.findall(r"`(\w+)`", first)
     }
     wanted = set(inspect.signature(InferenceService.__init__).parameters) - {"self", "scope", "id"}
-    assert set(told) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(told)
-    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    assert set(reported) == wanted | set(ServiceSpec.model_fields) | {"field"} & set(reported)
+    assert all(len(cells) == 2 and all(cells) for cells in reported.values())
 
 
 def test_each_row_of_the_task_and_the_service_has_its_why():

@@ -171,7 +171,7 @@ def test_a_service_can_wait_for_its_capacity(capacities: Both):
     assert association["CapacityProviders"] == [stack.resolve(capacities.ec2.capacity_provider_name)]
 
 
-def test_hosts_may_join_their_cluster_tell_of_themselves_and_read_the_model(capacities: Both):
+def test_hosts_may_join_their_cluster_report_of_themselves_and_read_the_model(capacities: Both):
     statements = capacities.of("AWS::IAM::ManagedPolicy", below="Own")["Properties"]["PolicyDocument"]["Statement"]
     assert [each["Sid"] for each in statements] == [
         "AgentEndpoint",
@@ -250,7 +250,9 @@ def test_an_export_waits_for_no_host():
         ({"ami": "20260820"}, InternetAccess.NONE, Code.HOST_DRIVER_UNREACHABLE),
     ],
 )
-def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any], internet: InternetAccess, code: Code):
+def test_a_driver_that_hosts_cannot_have_is_reported_at_synth(
+    hosts: dict[str, Any], internet: InternetAccess, code: Code
+):
     with pytest.raises(FleetError) as refused:
         capacity(internet=internet, **hosts)
     (problem,) = refused.value.problems
@@ -319,8 +321,8 @@ def test_elsewhere_cloudformation_names_it_and_may_replace_it():
 def test_what_is_refused_is_what_ecs_documents():
     shape = botocore.session.get_session().get_service_model("ecs").shape_for("CreateCapacityProviderRequest")
     assert isinstance(shape, StructureShape)
-    told = str(shape.members["name"].documentation)
-    refused = re.findall("<code>(\\w+)</code>", told.split("can't be prefixed with")[1])
+    reported = str(shape.members["name"].documentation)
+    refused = re.findall("<code>(\\w+)</code>", reported.split("can't be prefixed with")[1])
     assert refused
     for beginning in refused:
         assert name_in(f"{beginning}-chat") is not None

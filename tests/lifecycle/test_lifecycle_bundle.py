@@ -85,9 +85,9 @@ def _on_parallelcluster() -> NodeManifest:
 def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.Stack) -> None:
     bundle = _bundle(stack, manifest=_on_parallelcluster())
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
-    told = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
+    reported = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
     attributes = ["EntryS3Uri", "PointerS3Uri", "ChecksumsSha256"]
-    assert stack.resolve(told) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
+    assert stack.resolve(reported) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
     assert _properties(stack)["Entry"] == "on_node_configured.sh"
 
 
@@ -106,7 +106,7 @@ def test_parallelcluster_takes_scripts_from_a_bucket_of_any_name(stack: cdk.Stac
         _bundle(stack, "Other", bucket=ours)
 
 
-def test_the_upload_is_told_what_to_verify(stack: cdk.Stack) -> None:
+def test_the_upload_is_reported_what_to_verify(stack: cdk.Stack) -> None:
     bundle = _bundle(stack)
     properties = _properties(stack)
     assert properties["ContentHash"] == bundle.content_hash
@@ -152,7 +152,7 @@ def _with_tools(folder: Path) -> NodeManifest:
     return replace(_manifest(), scripts=NodeScripts(own=OwnSteps(folder=folder, steps=[TOOLS])))
 
 
-def test_own_scripts_lie_beside_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
+def test_own_scripts_lie_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
     _bundle(stack, manifest=_with_tools(own))
     properties = _properties(stack)
     with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
@@ -210,7 +210,7 @@ def test_the_archive_holds_exactly_what_was_hashed(app: cdk.App, stack: cdk.Stac
     assert held == {file.path: file.data for file in read_scripts(default_folder())}
 
 
-def test_the_functions_archive_runs_by_the_name_that_lambda_is_told(
+def test_the_functions_archive_runs_by_the_name_that_lambda_is_reported(
     app: cdk.App, stack: cdk.Stack, tmp_path: Path
 ) -> None:
     _bundle(stack)
@@ -255,7 +255,9 @@ def test_a_cluster_without_a_name_gets_a_root_of_its_own(stack: cdk.Stack) -> No
     assert bundle.root == f"bundles/demo/{bundle.node.addr[-8:]}"
 
 
-def test_every_problem_of_scripts_and_bucket_is_told_before_anything_is_made(stack: cdk.Stack, scripts: Path) -> None:
+def test_every_problem_of_scripts_and_bucket_is_reported_before_anything_is_made(
+    stack: cdk.Stack, scripts: Path
+) -> None:
     (scripts / "on_init_complete.sh").unlink()
     (scripts / "enter.sh").chmod(0o644)
     (scripts / "README.md").write_bytes(b"a\r\n")

@@ -10,7 +10,7 @@ from tests.lifecycle_scripts.throwaway_node import Ended
 
 def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
     """The report of each step."""
-    return {told["name"]: told for told in ended.report["steps"]}
+    return {reported["name"]: reported for reported in ended.report["steps"]}
 
 
 def wait_until(look: Callable[[], object], seconds: float = 20) -> None:

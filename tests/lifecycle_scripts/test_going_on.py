@@ -157,7 +157,7 @@ def test_a_reboot_applies_everything(worker: Node, what: str) -> None:
         ("lib/llm-fleet/state.json.new", "LFN35"),
     ],
 )
-def test_a_disk_that_is_full_is_told_and_never_green(worker: Node, place: str, code: str) -> None:
+def test_a_disk_that_is_full_is_reported_and_never_green(worker: Node, place: str, code: str) -> None:
     worker.publish(step_files={"one": step("one")})
     path = worker.root / "var" / place
     path.parent.mkdir(parents=True)
@@ -222,7 +222,7 @@ def test_what_is_sent_of_a_run_whose_report_the_disk_did_not_take(
     assert sent == ["LFN30"]
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(worker: Node) -> None:
+def test_a_state_folder_that_cannot_be_made_is_reported(worker: Node) -> None:
     (worker.root / "var").mkdir()
     (worker.root / "var/lib").write_text("in the way")
     ended = worker.run()

@@ -14,8 +14,8 @@ from llm_fleet_node.timeline import slowest_path
 
 def a_step(name: str, needs: str = "", after: str = "", **more: frozenset[str]) -> Step:
     do: Callable[[Node], None] = lambda node: None  # noqa: E731
-    told = {"roles": EVERY_ROLE, "hooks": EVERY_HOOK} | more
-    return Step(name, name, told["roles"], do, do, tuple(needs.split()), tuple(after.split()), told["hooks"])
+    reported = {"roles": EVERY_ROLE, "hooks": EVERY_HOOK} | more
+    return Step(name, name, reported["roles"], do, do, tuple(needs.split()), tuple(after.split()), reported["hooks"])
 
 
 def graph(*steps: Step, unwanted: Sequence[str] = ()) -> Graph:

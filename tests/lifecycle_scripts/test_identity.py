@@ -38,7 +38,7 @@ def test_the_controller_is_known_by_its_address_alone(node: Node) -> None:
     assert _identify(node).group.role == "Controller"
 
 
-def test_the_controllers_address_is_among_the_instances_where_no_block_tells_it(node: Node) -> None:
+def test_the_controllers_address_is_among_the_instances_where_no_block_reports_it(node: Node) -> None:
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}, controller=None))
     assert _identify(node).controllers == ("10.1.0.9",)
     node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}))
@@ -154,7 +154,7 @@ def test_an_instance_type_alone_is_not_enough(node: Node) -> None:
     assert caught.value.code.code == "LFN14"
 
 
-def test_a_type_that_contradicts_the_list_is_told(node: Node) -> None:
+def test_a_type_that_contradicts_the_list_is_reported(node: Node) -> None:
     node.is_of_type("m5.xlarge")
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
     with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is of door, head") as caught:
@@ -168,7 +168,7 @@ def test_a_type_of_no_group_says_nothing(node: Node) -> None:
     assert _identify(node).group.name == "trn"
 
 
-def test_without_an_address_nobody_is_believed(node: Node) -> None:
+def test_without_an_address_no_one_is_believed(node: Node) -> None:
     (node.root / "proc/net/fib_trie").unlink()
     node.has("resource_config.json", resource_config({"trn": [FIRST]}, controller=None))
     node.has("nodeinfo.json", NODE_INFO)

@@ -49,7 +49,7 @@ def test_a_file_that_comes_right_late_is_waited_for(node: Node, first: str | Non
         ({"resource_config.json": RIGHT, "nodeinfo.json": "{"}, "LFN10", "nodeinfo.json is no JSON"),
     ],
 )
-def test_a_file_that_stays_wrong_is_told_when_the_time_is_over(
+def test_a_file_that_stays_wrong_is_reported_when_the_time_is_over(
     node: Node, files: dict[str, Any], code: str, cause: str
 ) -> None:
     for name, content in files.items():
@@ -68,7 +68,7 @@ def test_a_file_that_stays_wrong_is_told_when_the_time_is_over(
         (resource_config({"trn": [OWN]}, controller=OWN_ADDRESSES[1]), "LFN13"),
     ],
 )
-def test_what_time_does_not_heal_is_told_at_once(node: Node, config: dict[str, Any], code: str) -> None:
+def test_what_time_does_not_recover_is_reported_at_once(node: Node, config: dict[str, Any], code: str) -> None:
     node.has("resource_config.json", config)
     began = time.monotonic()
     ended = node.run(**LONG)

@@ -25,14 +25,14 @@ SKIPPED = {
 }
 
 
-def test_list_tells_waves_and_why_others_are_skipped(worker: Node) -> None:
+def test_list_reports_waves_and_why_others_are_skipped(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     before = tree(worker.root)
-    told = json.loads(look(worker, "--list", "--json").out)
-    assert [[entry["name"] for entry in wave] for wave in told["waves"]] == [["base", "side"], ["top"]]
-    assert told["waves"][1][0]["needs"] == ["base"]
-    assert told["waves"][1][0]["after"] == ["side"]
-    assert told["skipped"] == SKIPPED
+    reported = json.loads(look(worker, "--list", "--json").out)
+    assert [[entry["name"] for entry in wave] for wave in reported["waves"]] == [["base", "side"], ["top"]]
+    assert reported["waves"][1][0]["needs"] == ["base"]
+    assert reported["waves"][1][0]["after"] == ["side"]
+    assert reported["skipped"] == SKIPPED
     assert tree(worker.root) == before
 
 
@@ -57,7 +57,7 @@ def test_list_of_a_role_without_a_group_is_refused(node: Node) -> None:
     assert (ended.code, "LFN08" in ended.err, "it has head (Controller)" in ended.err) == (1, True, True)
 
 
-def test_dry_run_tells_what_would_be_applied_and_changes_nothing(worker: Node) -> None:
+def test_dry_run_reports_what_would_be_applied_and_changes_nothing(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     (worker.root / "made").mkdir()
     (worker.root / "made/base").write_text("as it should be")
@@ -75,8 +75,10 @@ def test_dry_run_of_a_node_that_is_right_ends_with_0(worker: Node) -> None:
     worker.publish(step_files=FILES, steps=SKIP)
     worker.run()
     before = tree(worker.root)
-    told = json.loads(look(worker, "--dry-run", "--json").out)
-    assert {entry["name"]: entry["state"] for entry in told["steps"]} == dict.fromkeys(("base", "side", "top"), "is so")
+    reported = json.loads(look(worker, "--dry-run", "--json").out)
+    assert {entry["name"]: entry["state"] for entry in reported["steps"]} == dict.fromkeys(
+        ("base", "side", "top"), "is so"
+    )
     assert tree(worker.root) == before
 
 
@@ -86,7 +88,7 @@ def test_dry_run_of_some_steps_looks_at_what_they_need_too(worker: Node) -> None
     assert [entry["name"] for entry in json.loads(ended.out)["steps"]] == ["base", "top"]
 
 
-def test_a_broken_bundle_is_told_without_a_trace_on_disk(worker: Node) -> None:
+def test_a_broken_bundle_is_reported_without_a_trace_on_disk(worker: Node) -> None:
     (worker.bundle / "README.md").unlink()
     before = tree(worker.root)
     for mode in ("--list", "--dry-run"):

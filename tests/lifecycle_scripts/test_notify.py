@@ -52,7 +52,7 @@ def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path)
     assert set(calls(aws)) == {"s3"}
 
 
-def test_what_jobs_do_not_need_may_fail_and_is_told_as_degraded(worker: Node, aws: Path) -> None:
+def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node, aws: Path) -> None:
     broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'nobody takes them')", more='"is_for_jobs": False')
     worker.publish(step_files={"broken": broken}, reports=REPORTS)
     ended = run(worker, aws)
@@ -98,7 +98,7 @@ def test_trouble_in_sending_is_a_line_and_no_more(worker: Node, aws: Path, servi
     assert ended.out.count(": sent") == 2
 
 
-def test_an_event_that_is_refused_by_a_call_that_succeeds_is_told(worker: Node, aws: Path) -> None:
+def test_an_event_that_is_refused_by_a_call_that_succeeds_is_reported(worker: Node, aws: Path) -> None:
     worker.publish(step_files=BROKEN, reports=REPORTS)
     (aws / "refuse.events").touch()
     assert "event: not sent: " in run(worker, aws).out

@@ -37,9 +37,9 @@ def test_a_bash_script_without_its_run_bit_is_applied_and_verified(worker: Node)
     ended = worker.run()
     assert (ended.code, ended.err) == (0, "")
     assert (worker.root / "made.by.own").read_text() == "trn OnInitComplete"
-    told = by_name(ended)["licence"]
-    assert told["output"] == ["applying on Compute"]
-    assert told["started"] >= by_name(ended)["base"]["ended"]
+    reported = by_name(ended)["licence"]
+    assert reported["output"] == ["applying on Compute"]
+    assert reported["started"] >= by_name(ended)["base"]["ended"]
     assert worker.run().code == 0
 
 
@@ -112,14 +112,14 @@ def test_a_step_to_skip_that_is_none_is_refused(worker: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ["STEP = ", "", "STEP = 7", "import nonesuch", step("whole")])
-def test_a_step_file_that_holds_none_is_told(worker: Node, text: str) -> None:
+def test_a_step_file_that_holds_none_is_reported(worker: Node, text: str) -> None:
     worker.publish(step_files={"broken": text})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37"), ended.err
     assert "broken" in ended.report["cause"]
 
 
-def test_a_step_that_cannot_say_whether_it_is_needed_is_told(worker: Node) -> None:
+def test_a_step_that_cannot_say_whether_it_is_needed_is_reported(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", more="'skip': lambda node: node.nonesuch")})
     ended = worker.run()
     assert (ended.code, ended.report["code"]) == (1, "LFN37")

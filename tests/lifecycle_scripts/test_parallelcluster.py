@@ -131,7 +131,7 @@ def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, p
     assert [call["region"] for call in calls] == [region, region]
 
 
-def test_a_node_that_was_not_told_its_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
+def test_a_node_that_was_not_reported_its_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
     (aws / "partition").write_text("aws-us-gov")
     (aws / "bin/curl").write_text(METADATA)
     (aws / "bin/curl").chmod(0o755)
@@ -156,7 +156,7 @@ def test_options_are_passed_on(cluster: Node, aws: Path) -> None:
     assert [[step["name"] for step in wave] for wave in json.loads(ended.stdout)["waves"]] == [["nothing"]]
 
 
-def test_a_bundle_that_was_damaged_on_the_node_is_fetched_anew(cluster: Node, aws: Path) -> None:
+def test_a_bundle_that_was_damaged_on_the_node_is_fetched_again(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     start(cluster, aws)
     bundle = cluster.root / "opt/llm-fleet/fetched" / digest(aws)
@@ -201,8 +201,8 @@ def test_a_pointer_leads_to_the_bundle_published_last(cluster: Node, aws: Path) 
         assert (ended.returncode, ended.stderr) == (0, "")
     assert cluster.report()["node"]["role"] == "Controller"
     assert bundles(cluster) == [digest(aws)]
-    asked = [json.loads(call)["source"] for call in (aws / "calls").read_text().splitlines()]
-    assert asked == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
+    requested = [json.loads(call)["source"] for call in (aws / "calls").read_text().splitlines()]
+    assert requested == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
 
 
 def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
@@ -213,7 +213,7 @@ def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
     assert json.loads(ended.stdout)["node"]["group"] == "head"
 
 
-def test_a_pointer_that_is_not_there_is_told(cluster: Node, aws: Path) -> None:
+def test_a_pointer_that_is_not_there_is_reported(cluster: Node, aws: Path) -> None:
     refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN15", f"{ROOT}/current cannot be fetched: fatal")
 
 
@@ -245,7 +245,7 @@ def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> N
     refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "is not the bundle")
 
 
-def test_a_failure_behind_the_entry_is_told_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
+def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE.replace("=train", "=other"))
     ended = start(cluster, aws)
     assert ended.returncode == 11
@@ -263,7 +263,7 @@ def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     refused(cluster, start(cluster, aws), "LFN39", "is not the bundle")
 
 
-def test_a_bundle_that_cannot_be_fetched_is_told(cluster: Node, aws: Path) -> None:
+def test_a_bundle_that_cannot_be_fetched_is_reported(cluster: Node, aws: Path) -> None:
     (aws / "fail.s3").write_text('An error occurred (AccessDenied):\n "not\\yours"')
     ended = start(cluster, aws)
     refused(cluster, ended, "LFN38", "s3://scripts/demo cannot be fetched: An error occurred (AccessDenied)")

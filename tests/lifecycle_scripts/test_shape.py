@@ -114,7 +114,7 @@ def test_the_package_runs_on_every_python_that_is_here(worker: Node, minor: int)
     ended = worker.run(LLM_FLEET_PYTHON=python)
     assert (ended.code, ended.report["code"]) == (1, "LFN31"), ended.err
     assert ended.report["python"].startswith(f"3.{minor}.")
-    states = {told["name"]: told["state"] for told in ended.report["steps"]}
+    states = {reported["name"]: reported["state"] for reported in ended.report["steps"]}
     assert states == {"good": "done", "broken": "failed", "after": "not_reached"}
 
 

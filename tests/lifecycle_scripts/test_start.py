@@ -90,7 +90,7 @@ def test_it_may_be_started_from_anywhere(worker: Node, place: str, script: str) 
     assert ended.returncode == 0, ended.stderr
 
 
-def test_no_python_is_told_with_a_code_and_a_report(node: Node) -> None:
+def test_no_python_is_reported_with_a_code_and_a_report(node: Node) -> None:
     ended = node.run(LLM_FLEET_PYTHON="/nowhere/python3")
     _refused(ended, "LFN01", "no Python between 3.9 and 3.13")
     assert ended.report["hook"] == "OnInitComplete"
@@ -126,14 +126,14 @@ def test_parallelclusters_own_python_is_the_last_choice(node: Node, tmp_path: Pa
     assert ended.code == 0, ended.err
 
 
-def test_a_log_folder_that_cannot_be_made_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_log_folder_that_cannot_be_made_is_reported(node: Node, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     ended = node.run(LLM_FLEET_LOG_DIR=str(tmp_path / "file"))
     assert ended.code == 1
     assert "LFN30" in ended.err
 
 
-def test_the_package_wants_to_be_told_its_hook(node: Node) -> None:
+def test_the_package_wants_to_be_reported_its_hook(node: Node) -> None:
     ended = subprocess.run(
         [sys.executable, "-B", "-m", "llm_fleet_node"],
         cwd=node.bundle,
@@ -218,7 +218,7 @@ def test_a_checksum_list_that_is_none(node: Node, sums: str) -> None:
     _refused(node.run(), "LFN07", "")
 
 
-def test_what_nobody_foresaw_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
+def test_what_no_one_foresaw_is_a_failure_with_its_traceback_in_the_log(node: Node) -> None:
     (node.bundle / "fleet.schema.json").write_text("[]")
     ended = node.run()
     _refused(ended, "LFN99", "")

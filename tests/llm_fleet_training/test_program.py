@@ -38,7 +38,7 @@ def test_generated_page_lists_every_code():
     assert PAGE.read_text() == page, "codes have changed: run `make golden`"
 
 
-def test_no_code_stands_for_two_failures():
+def test_no_code_is_for_two_failures():
     from llm_fleet_training.failures import Code
 
     assert [name for name, code in Code.__members__.items() if code.name != name] == []
@@ -46,7 +46,7 @@ def test_no_code_stands_for_two_failures():
     assert len(set(numbers)) == len(numbers)
 
 
-def test_every_verb_tells_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
+def test_every_verb_reports_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main, names
 
     with pytest.raises(SystemExit) as ended:
@@ -71,7 +71,7 @@ def test_every_verb_tells_what_it_does_and_needs_no_package_for_it(capsys: pytes
         ),
     ],
 )
-def test_wrong_options_are_told_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
+def test_wrong_options_are_reported_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
     from llm_fleet_training.__main__ import main
 
     assert main(given) == 3

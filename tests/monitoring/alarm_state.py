@@ -15,7 +15,7 @@ def rings(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
     """Return whether `plan` rings after `values`, a value a period, the newest last; of metric math by its ids."""
     points = _points(plan, values)[-plan.periods :]
     if plan.missing == "missing" and not any(point is not None for point in points):
-        return plan.tells_silence
+        return plan.reports_silence
     beyond = [_beyond(plan, point) for point in [None] * (plan.periods - len(points)) + points]
     return sum(beyond) >= (plan.ringing or plan.periods)
 

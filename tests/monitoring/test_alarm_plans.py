@@ -20,7 +20,7 @@ from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 from llm_fleet.spec.monitoring import ClusterAlarmThresholds
 from tests.monitoring.alarm_state import rings
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tools.synth_environment import ROOT
 
 USUAL = ClusterAlarmThresholds()
@@ -111,7 +111,7 @@ def test_a_target_of_lustre_that_fills_up_rings_though_the_others_have_room() ->
     assert not rings(plan, {"free": [0.11 * one] * 15, "targets": [targets] * 15})
 
 
-def test_a_file_system_of_which_nobody_told_the_size_rings_on_bytes() -> None:
+def test_a_file_system_of_which_no_one_reported_the_size_rings_on_bytes() -> None:
     plan = lustre_plan("Lustre", "fs-1", None, USUAL)
     assert rings(plan, [99 * GIB] * 3)
     assert not rings(plan, [100 * GIB] * 3)
@@ -147,7 +147,7 @@ def test_a_function_that_has_never_run_yet_rings_nothing() -> None:
     """
     plan = next(plan for plan in observer_plans("observer") if plan.id == "ObserverAsleep")
     assert plan.missing == "missing"
-    assert plan.tells_silence
+    assert plan.reports_silence
 
 
 @pytest.mark.parametrize("plan", every(), ids=lambda plan: plan.id)
@@ -168,7 +168,7 @@ def _metrics(plans: Sequence[AlarmPlan]) -> list[ServiceMetric]:
     ]
 
 
-def test_every_metric_is_one_that_somebody_publishes() -> None:
+def test_every_metric_is_one_that_someone_publishes() -> None:
     own = {metric.name for metric in cluster_metrics().values()}
     notify = Path(ROOT, "lifecycle_scripts/llm_fleet_node/notify.py").read_text(encoding="utf-8")
     own |= set(re.findall(r'^_(?:DEGRADED_)?METRIC = "(\w+)"', notify, flags=re.M))
@@ -183,12 +183,12 @@ def test_every_metric_is_one_that_somebody_publishes() -> None:
         "AWS/RDS": {"FreeStorageSpace", "DatabaseConnections"},
         "AWS/Lambda": {"Errors", "Invocations"},
     }
-    asked = {(metric.namespace, metric.name) for metric in _metrics(every())}
-    assert {(space, name) for space, name in asked if name not in published[space]} == set()
+    requested = {(metric.namespace, metric.name) for metric in _metrics(every())}
+    assert {(space, name) for space, name in requested if name not in published[space]} == set()
     assert counted == set(account_metrics().metrics.values())
 
 
-def test_nodes_are_asked_by_the_name_that_they_publish_under() -> None:
+def test_nodes_are_requested_by_the_name_that_they_publish_under() -> None:
     by_nodes = [
         metric for metric in _metrics(list(plans_of(PARALLEL).values())) if metric.namespace == "LlmFleet/Nodes"
     ]
@@ -223,14 +223,14 @@ def test_each_threshold_moves_an_alarm_and_has_the_default_that_it_says(name: st
     assert int(default[1]) * (60 if default[2] == " h" else 1) == alarm_thresholds()[name]
 
 
-def test_pains_that_an_alarm_tells() -> None:
+def test_pains_that_an_alarm_reports() -> None:
     plans = plans_of(HYPERPOD)
-    told(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
-    told(13, plans["StuckPending"].meaning, "no capacity in the AZ")
-    told(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")
+    reported(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
+    reported(13, plans["StuckPending"].meaning, "no capacity in the AZ")
+    reported(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")
 
 
-def test_alarms_pass_whether_or_not_the_key_is_asked_with_the_account(stack: cdk.Stack) -> None:
+def test_alarms_pass_whether_or_not_the_key_is_requested_with_the_account(stack: cdk.Stack) -> None:
     AlarmTopic(stack, "Alarms")
     template = Template.from_stack(stack)
     (key,) = template.find_resources("AWS::KMS::Key").values()

@@ -58,7 +58,7 @@ def made(stack: cdk.Stack) -> ClusterMonitoring:
     return made
 
 
-def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
+def test_everything_that_was_requested_for_is_made_and_cdk_nag_is_content(
     stack: cdk.Stack, made: ClusterMonitoring
 ) -> None:
     assert nag_findings(cdk.App.of(stack)) == []  # pyright: ignore[reportArgumentType]
@@ -70,7 +70,7 @@ def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
     assert silent == {"lab-ObserverAsleep"}
     _the_chats_can_only_look(stack)
     _the_budget_takes_the_right_to_start_from_the_roles(stack)
-    _the_budget_comes_after_its_right_to_tell(stack)
+    _the_budget_comes_after_its_right_to_report(stack)
     _the_function_knows_clusters_and_days(stack)
     _the_dashboard_shows_what_was_added_later(stack)
 
@@ -89,8 +89,8 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
 def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> None:
     (budget,) = resources(stack, "AWS::Budgets::Budget")
     assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:team$research"]}
-    told = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
-    assert [(one["NotificationType"], one["Threshold"]) for one in told] == [
+    reported = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
+    assert [(one["NotificationType"], one["Threshold"]) for one in reported] == [
         *(("ACTUAL", share) for share in (50, 80, 100)),
         ("FORECASTED", 100),
     ]
@@ -104,7 +104,7 @@ def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> Non
     assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
 
 
-def _the_budget_comes_after_its_right_to_tell(stack: cdk.Stack) -> None:
+def _the_budget_comes_after_its_right_to_report(stack: cdk.Stack) -> None:
     template: dict[str, Any] = cdk.App.of(stack).synth().get_stack_by_name(stack.stack_name).template  # pyright: ignore
     made: dict[str, dict[str, Any]] = template["Resources"]
     (budget,) = [one for one in made.values() if one["Type"] == "AWS::Budgets::Budget"]
@@ -114,9 +114,9 @@ def _the_budget_comes_after_its_right_to_tell(stack: cdk.Stack) -> None:
 
 def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
     (function,) = resources(stack, "AWS::Lambda::Function")
-    told = function["Environment"]["Variables"]
-    assert json.loads(told["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
-    assert told["RETENTION_DAYS"] == "30"
+    reported = function["Environment"]["Variables"]
+    assert json.loads(reported["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
+    assert reported["RETENTION_DAYS"] == "30"
     rules = resources(stack, "AWS::Events::Rule")
     (pattern,) = [one["EventPattern"] for one in rules if "EventPattern" in one]
     assert pattern["detail"] == {"ClusterName": ["train"]}
@@ -176,7 +176,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("change", "code", "where"), WRONG)
-def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str, Any], code: str, where: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(
+    stack: cdk.Stack, change: dict[str, Any], code: str, where: str
+) -> None:
     with pytest.raises(FleetError) as raised:
         ClusterMonitoring(stack, "M", **{**GOOD, **change})
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
@@ -203,7 +205,7 @@ def test_the_description_is_refused_what_the_services_would(
     assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
 
 
-def test_a_further_chat_is_checked_as_the_first(stack: cdk.Stack) -> None:
+def test_a_additional_chat_is_checked_as_the_first(stack: cdk.Stack) -> None:
     monitoring = ClusterMonitoring(stack, "M", MonitoringSpec(budget=BUDGET), name="lab")
     with pytest.raises(FleetError, match="LF1183"):
         monitoring.add_chat(SlackChannel(workspace_id="T1", channel_id="#alarms"))

@@ -31,12 +31,14 @@ class Logs:
     """CloudWatch Logs, as far as it is asked. `races`: HyperPod makes the group just before we do."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any]] | None = None, *, races: bool = False) -> None:
-        self.groups = {name: {"logGroupName": name, **told} for name, told in (groups or {}).items()}
+        self.groups = {name: {"logGroupName": name, **reported} for name, reported in (groups or {}).items()}
         self.races = races
         self.writes = 0
 
     def describe_log_groups(self, *, logGroupNamePrefix: str) -> dict[str, Any]:
-        return {"logGroups": [told for name, told in self.groups.items() if name.startswith(logGroupNamePrefix)]}
+        return {
+            "logGroups": [reported for name, reported in self.groups.items() if name.startswith(logGroupNamePrefix)]
+        }
 
     def create_log_group(self, *, logGroupName: str) -> None:
         self.writes += 1
@@ -61,10 +63,10 @@ class SageMaker:
         self.calls = 0
 
     def describe_cluster(self, *, ClusterName: str) -> dict[str, Any]:
-        told = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
-        if isinstance(told, Exception):
-            raise told
-        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(told) % 7}]}
+        reported = self.clusters.get(ClusterName, refusal("ResourceNotFound"))
+        if isinstance(reported, Exception):
+            raise reported
+        return {"ClusterArn": ARN, "InstanceGroups": [{"TargetCount": 6, "CurrentCount": len(reported) % 7}]}
 
     def get_paginator(self, _: str) -> Any:
         return SimpleNamespace(paginate=self._pages)
@@ -102,7 +104,7 @@ def observer(clusters: Mapping[str, str], **clients: Any) -> Observer:
     return Observer(settings, clients.__getitem__)
 
 
-def test_nodes_are_counted_by_what_somebody_must_act_on() -> None:
+def test_nodes_are_counted_by_what_someone_must_act_on() -> None:
     statuses = ["Running", "Running", "Pending", "Failure", "SystemUpdating"]
     cloudwatch, logs = CloudWatch(), Logs()
     observer(
@@ -194,7 +196,7 @@ def test_a_log_group_is_made_adopted_or_left_alone(logs: Logs, key: str, done: s
         (None, "ok", "ok", None),
     ],
 )
-def test_a_head_node_is_judged_by_its_state_and_its_checks(
+def test_a_head_node_is_checked_by_its_state_and_its_checks(
     state: str | None, system: str, own: str, impaired: bool | None
 ) -> None:
     def describe_instances(*, Filters: list[dict[str, Any]]) -> dict[str, Any]:

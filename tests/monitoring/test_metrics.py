@@ -56,7 +56,7 @@ def fleet(metrics: str) -> str:
         ("datadog", "monitoring.metrics.to", "LF114", "cloudwatch"),
     ],
 )  # fmt: skip
-def test_each_mistake_is_told_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
+def test_each_mistake_is_reported_at_its_key(metrics: str, where: str, code: str, remedy: str) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(fleet(metrics))
     (problem,) = caught.value.problems

@@ -114,7 +114,7 @@ def test_each_az_has_its_own_nat_gateway_and_route(make: Make):
         assert route["RouteTableId"] == {"Ref": id_of(template, "AWS::EC2::RouteTable", zone)}
 
 
-def test_a_shared_nat_gateway_stands_in_the_first_az_and_serves_all(make: Make):
+def test_a_shared_nat_gateway_is_in_the_first_az_and_serves_all(make: Make):
     template = make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.SHARED_NAT)
     gateway = id_of(template, "AWS::EC2::NatGateway", "usw2az4")
     routes = [route for route in properties(template, "AWS::EC2::Route") if "NatGatewayId" in route]
@@ -236,7 +236,7 @@ def test_only_the_audit_trail_is_kept_by_default(stack: cdk.Stack):
     assert kept(Template.from_stack(stack)) == {"NetworkFlowLogsLogGroup"}
 
 
-def test_keep_keeps_what_a_file_system_stands_in_however_often_it_is_called(stack: cdk.Stack):
+def test_keep_keeps_what_a_file_system_is_in_however_often_it_is_called(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     network.keep()
     network.keep()

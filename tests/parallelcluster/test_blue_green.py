@@ -138,17 +138,17 @@ def test_synth_refuses_what_the_update_would(build: Build, deployed: DeployedCon
         synth(build(deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge")))
 
 
-def test_synth_takes_what_the_update_can_and_tells_the_plan(build: Build, deployed: DeployedConfiguration):
-    (told,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
-    assert told.startswith(f"an update of {deployed.cluster_name};")
-    assert "4 -> 8" in told
-    assert "the update passes" in told
+def test_synth_takes_what_the_update_can_and_reports_the_plan(build: Build, deployed: DeployedConfiguration):
+    (reported,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
+    assert reported.startswith(f"an update of {deployed.cluster_name};")
+    assert "4 -> 8" in reported
+    assert "the update passes" in reported
 
 
 def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
     change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
-    (told,) = synth(build(deployed=deployed, **change))
-    assert f"beside {deployed.cluster_name};" in told
+    (reported,) = synth(build(deployed=deployed, **change))
+    assert f"beside {deployed.cluster_name};" in reported
 
 
 def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):

@@ -74,7 +74,7 @@ def test_default_rights(stack: cdk.Stack, make: Make):
         assert reports == f"/reports/train/{cluster.cluster_name}/*"
 
 
-def test_silent_nodes_tell_nobody(stack: cdk.Stack, make: Make):
+def test_silent_nodes_report_no_one(stack: cdk.Stack, make: Make):
     make(reports=NodeReports.NONE)
     assert ids(documents(stack)["queues"]) == ["BundleList", "BundleObjects"]
 

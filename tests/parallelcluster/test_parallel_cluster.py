@@ -156,7 +156,7 @@ def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, 
     assert opened == {("sg-0123456789abcdef8", SECURITY_GROUP), (SECURITY_GROUP, "sg-0123456789abcdef8")}
 
 
-def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properties: Read):
+def test_a_cluster_is_next_to_its_data(make: Make, stack: cdk.Stack, properties: Read):
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
@@ -167,7 +167,7 @@ def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properti
     assert head["Networking"]["SubnetId"] == SUBNETS[OTHER_ZONE]
 
 
-def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack: cdk.Stack):
+def test_everything_wrong_is_reported_at_once_and_nothing_is_made(make: Make, stack: cdk.Stack):
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     with pytest.raises(FleetError) as error:
         make(
@@ -181,20 +181,20 @@ def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack:
             scripts=NodeScripts(skip_steps=["no_such_step"]),
             neuron=NeuronHost(release="0.0.0"),
         )
-    told = codes(error)
-    assert [code for code, _ in told if code in ("LF617", "LF625", "LF206", "LF670", "LF671")] != []
+    reported = codes(error)
+    assert [code for code, _ in reported if code in ("LF617", "LF625", "LF206", "LF670", "LF671")] != []
     assert {
         ("LF617", "scheduler"),
         ("LF206", "queues.trn1.availability_zone_id"),
         ("LF670", "open_zfs.volume_id"),
         ("LF671", "iam_resource_prefix"),
-    } <= set(told)
-    assert {"LF625"} <= {code for code, _ in told}
-    assert {"users", "scripts", "neuron"} <= {where.split(".")[0].split("[")[0] for _, where in told}
+    } <= set(reported)
+    assert {"LF625"} <= {code for code, _ in reported}
+    assert {"users", "scripts", "neuron"} <= {where.split(".")[0].split("[")[0] for _, where in reported}
     assert Template.from_stack(stack).to_json().get("Resources") is None
 
 
-def test_mount_paths_are_told_of_by_their_parameters(make: Make, stack: cdk.Stack):
+def test_mount_paths_are_reported_of_by_their_parameters(make: Make, stack: cdk.Stack):
     lustre = LustreFileSystem.from_attributes(
         stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )

@@ -82,10 +82,10 @@ def around(*queues: Queue, region: str) -> Any:
 @pytest.mark.parametrize("name", PRESETS)
 def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle) -> None:
     whole = around(PRESETS[name](), region="us-east-2")
-    told = render_configuration(whole, HOOKS, POLICIES)
+    reported = render_configuration(whole, HOOKS, POLICIES)
     assert check_parallelcluster(whole) == []
-    assert check_configuration(told) == []
-    assert oracle.schema(told) == []
+    assert check_configuration(reported) == []
+    assert oracle.schema(reported) == []
 
 
 @pytest.mark.parametrize("second_trainium", [False, True])
@@ -100,8 +100,8 @@ def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Orac
             queues[number] = changed(queue, capacity_reservation=CapacityReservation.id(f"cr-{number:017x}"))
     whole = around(*queues, region="us-east-2" if second_trainium else "us-west-2")
     found = oracle.validate(render_configuration(whole, HOOKS, POLICIES), "train-0123abcd")
-    told = [str(finding) for finding in found if finding.level != "INFO"]
-    assert [text for text in told if not text.startswith(MEANT)] == []
+    reported = [str(finding) for finding in found if finding.level != "INFO"]
+    assert [text for text in reported if not text.startswith(MEANT)] == []
 
 
 FILE_SYSTEMS = {
@@ -141,7 +141,7 @@ def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle)
     assert [str(one) for one in found if one.level == "ERROR"] == []
 
 
-def test_a_bad_name_that_queue_and_resource_have_is_told_once() -> None:
+def test_a_bad_name_that_queue_and_resource_have_is_reported_once() -> None:
     found = check_queue(Queue.trainium("a" * 26, max_count=4))
     assert [(problem.code, problem.path) for problem in found] == [(Code.PC_NAME, ("name",))]
 
@@ -188,7 +188,7 @@ def test_cpus_are_shared_out() -> None:
     assert (queue.scratch_mount_dir, queue.gpu_health_check) == (None, None)
 
 
-def test_reserved_capacity_is_not_asked_to_stand_close() -> None:
+def test_reserved_capacity_is_not_requested_to_stand_close() -> None:
     """It may stand outside of the group, and then nothing would start."""
     reserved = CapacityReservation.resource_group(GROUP_ARN)
     queue = Queue.trainium("trn1", max_count=4, capacity_reservation=reserved)

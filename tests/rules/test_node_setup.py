@@ -59,7 +59,9 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"groups": ["zzz"]}, "LF417", "[0].groups[0]", "one of its groups"),
     ],
 )
-def test_bad_mounts_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
+def test_bad_mounts_are_reported_with_what_to_write(
+    changed: dict[str, Any], code: str, where: str, remedy: str
+) -> None:
     ((found_code, found_where, found_remedy),) = found(mount(**changed))
     assert (found_code, found_where) == (code, where)
     assert remedy in found_remedy
@@ -95,25 +97,25 @@ def test_an_unknown_release_is_offered_the_nearest(name: str, remedy: str) -> No
     assert "2.28.1" in problem.allowed
 
 
-def test_a_release_without_pytorch_for_the_family_is_told() -> None:
+def test_a_release_without_pytorch_for_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.32.0", ["trn1", "trn2"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
     assert problem.message == "Neuron 2.32.0 is not made for trn1"
     assert problem.remedy == "take '2.33.0'"
 
 
-def test_a_release_from_before_the_family_is_told() -> None:
+def test_a_release_from_before_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.20.0", ["trn2"])
     assert problem.remedy == "take '2.24.1'"
 
 
-def test_a_family_that_no_release_knows_is_told() -> None:
+def test_a_family_that_no_release_knows_is_reported() -> None:
     (problem,) = check_neuron_release("2.33.0", ["trn9"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
     assert problem.remedy == "leave trn9 out"
 
 
-def test_a_release_for_a_cluster_without_devices_is_told() -> None:
+def test_a_release_for_a_cluster_without_devices_is_reported() -> None:
     (problem,) = check_neuron_release("2.28.1", [])
     assert problem.code is Code.NEURON_WITHOUT_DEVICES
 

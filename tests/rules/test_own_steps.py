@@ -26,7 +26,7 @@ def nodes(role: NodeType, name: str = "trn") -> NodeGroup:
     return NodeGroup(name=name, role=role, instance_types=[], hook=LifecycleHook.ON_CREATE)
 
 
-def told(problems: list[Problem]) -> list[tuple[str, str]]:
+def reported(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.code.value, problem.where) for problem in problems]
 
 
@@ -58,17 +58,17 @@ def test_good_steps_pass(changed: dict[str, Any]) -> None:
         ({"retries": 11}, "LF426", "tools.retries", "write 10"),
     ],
 )
-def test_bad_steps_are_told_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
+def test_bad_steps_are_reported_with_what_to_write(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
     (problem,) = check_steps(scripts(step(**changed)), [])
     assert (problem.code.value, problem.where) == (code, f"own.steps.{where}")
     assert remedy in problem.remedy
 
 
 def test_two_steps_of_one_name() -> None:
-    assert told(check_steps(scripts(step(), step()), [])) == [("LF422", "own.steps.tools.name")] * 2
+    assert reported(check_steps(scripts(step(), step()), [])) == [("LF422", "own.steps.tools.name")] * 2
 
 
-def test_a_circle_is_told_once_and_in_full() -> None:
+def test_a_circle_is_reported_once_and_in_full() -> None:
     steps = [step(name="a", needs=["c"]), step(name="b", needs=["a"]), step(name="c", needs=["b", "users"])]
     (problem,) = check_steps(scripts(*steps), [])
     assert (problem.code.value, problem.where) == ("LF423", "own.steps.a.needs")
@@ -105,7 +105,7 @@ def test_scripts_that_a_node_can_run() -> None:
     assert problem.remedy == "write 'tools.sh'"
 
 
-def test_a_role_left_without_steps_is_told_unless_an_own_step_is_there_for_it() -> None:
+def test_a_role_left_without_steps_is_reported_unless_an_own_step_is_there_for_it() -> None:
     compute, head = nodes(NodeType.COMPUTE), nodes(NodeType.CONTROLLER, "head")
     of_compute = [name for name, step in node_steps().items() if "Compute" in step.roles]
     assert check_steps(scripts(skip=of_compute[1:]), [compute]) == []
@@ -143,5 +143,5 @@ def test_nodes_that_fetch_nothing_install_nothing() -> None:
     assert "fetch nothing" in problem.message
 
 
-def test_an_unknown_release_is_told_elsewhere() -> None:
+def test_an_unknown_release_is_reported_elsewhere() -> None:
     assert check_neuron_pinned("1.0", None) == []

@@ -3,13 +3,13 @@
 import pytest
 
 from llm_fleet.catalog.data_file import Limit
-from llm_fleet.rules.values import CRON_EXAMPLE, cron_fault, did_you_mean, mend_hyphenated_name, nearest
+from llm_fleet.rules.values import CRON_EXAMPLE, cron_fault, did_you_mean, fix_hyphenated_name, nearest
 
 LIMIT = Limit(minimum=1, maximum=8)
 
 
 @pytest.mark.parametrize(
-    ("name", "mended"),
+    ("name", "repaired"),
     [
         ("a_b", "a-b"),
         ("a__ b", "a-b"),
@@ -21,8 +21,8 @@ LIMIT = Limit(minimum=1, maximum=8)
         ("", ""),
     ],
 )
-def test_mended_name_has_the_form(name: str, mended: str) -> None:
-    assert mend_hyphenated_name(name, LIMIT) == mended
+def test_fixed_name_has_the_form(name: str, repaired: str) -> None:
+    assert fix_hyphenated_name(name, LIMIT) == repaired
 
 
 TYPES = ["ml.trn1.32xlarge", "ml.trn1n.32xlarge", "ml.m5.xlarge", "ml.p5.48xlarge"]

@@ -224,7 +224,7 @@ def test_secrets_are_not_repeated(directory: Path):
     assert token not in str(problem)
 
 
-def test_all_is_told_at_once(directory: Path):
+def test_all_is_reported_at_once(directory: Path):
     found = in_python.problems(
         directory,
         {
@@ -285,7 +285,7 @@ def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
 
 def test_a_file_system_needs_a_network(directory: Path):
     channels = {"a": Channel(uri="s3://abc/d"), "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
-    asked = in_python.spec(directory, channels=channels)
-    (problem,) = check_training_job_place(asked, region="us-west-2", has_network=False)
+    requested = in_python.spec(directory, channels=channels)
+    (problem,) = check_training_job_place(requested, region="us-west-2", has_network=False)
     assert (problem.where, problem.code) == ("channels.b", "LF903")
-    assert check_training_job_place(asked, region="us-west-2", has_network=True) == []
+    assert check_training_job_place(requested, region="us-west-2", has_network=True) == []

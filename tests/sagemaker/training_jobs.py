@@ -131,11 +131,11 @@ class MachineOnAws:
         """Wait for the end of an execution, and return it; its `output` as an object."""
 
         def over() -> dict[str, Any] | None:
-            told = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
-            return None if told["status"] == "RUNNING" else told
+            reported = self._aws.client("stepfunctions").describe_execution(executionArn=execution)
+            return None if reported["status"] == "RUNNING" else reported
 
-        told = self.until(over)
-        return told | {"output": json.loads(told.get("output") or "null")}
+        reported = self.until(over)
+        return reported | {"output": json.loads(reported.get("output") or "null")}
 
     def states(self, execution: str) -> list[str]:
         """Names of the states that an execution entered, in order."""

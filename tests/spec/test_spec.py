@@ -122,14 +122,14 @@ def test_a_file_is_not_read_by_the_names_of_python() -> None:
         read({"pause": {"seconds": 1800}})
 
 
-def test_a_token_stands_for_any_value() -> None:
+def test_a_token_is_for_any_value() -> None:
     made = Task(name=TEXT_TOKEN, pause=Pause(seconds=NUMBER_TOKEN), key_arn=TEXT_TOKEN, retry=Retry(times=NUMBER_TOKEN))  # pyright: ignore[reportArgumentType]
     assert made.pause is not None
     assert (made.pause.seconds, made.key_arn) == (NUMBER_TOKEN, TEXT_TOKEN)
     assert check_fields(made) == []
 
 
-def test_a_token_stands_for_a_value_of_a_mapping() -> None:
+def test_a_token_is_for_a_value_of_a_mapping() -> None:
     given: Any = {"node": NUMBER_TOKEN}
     assert SlurmAccount(name="research", grp_tres=given).grp_tres == given
 
@@ -210,7 +210,7 @@ def test_a_file_may_have_another_type_than_python() -> None:
             machine(wrong)
 
 
-def test_a_name_stands_for_an_object_that_has_it() -> None:
+def test_a_name_is_for_an_object_that_has_it() -> None:
     class OfTheCdk:
         subnet_id = "subnet-1"
 

@@ -119,7 +119,7 @@ def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: Network
     assert len(all_rules) >= 12
 
 
-def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: Network):
+def test_a_additional_client_is_let_in_once(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc, allow_all_outbound=False)
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: Network)
     assert (rule["FromPort"], rule["ToPort"]) == (988, 1023)
 
 
-def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
+def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """The network's stack cannot wait for a file system that waits for the network."""
@@ -210,14 +210,14 @@ def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stac
 
 def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Bob's <data>", network=network)
-    told = {
+    reported = {
         resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))
         for resource in json_of(stack)["Resources"].values()
         if resource["Type"].startswith("AWS::EC2::SecurityGroup")
     }
-    assert "FSx for Lustre: from clients to Bob-s -data-" in told
-    assert "FSx for Lustre: Bob-s -data-" in told
-    assert not [text for text in told if rule_description(text) != text]
+    assert "FSx for Lustre: from clients to Bob-s -data-" in reported
+    assert "FSx for Lustre: Bob-s -data-" in reported
+    assert not [text for text in reported if rule_description(text) != text]
 
 
 def rule_ports(stack: cdk.Stack) -> list[tuple[Any, ...]]:
@@ -249,12 +249,12 @@ def test_lustre_by_its_attributes(stack: cdk.Stack):
     assert (fsx.mount_name, fsx.availability_zone_id, fsx.efa_enabled) == ("abcdefgh", "usw2-az4", False)
 
 
-def test_a_name_that_was_told_is_kept(stack: cdk.Stack):
+def test_a_name_that_was_reported_is_kept(stack: cdk.Stack):
     fsx = existing_lustre(stack, dns_name="fs-0123456789abcdef0.example.com")
     assert (fsx.dns_name, fsx.availability_zone_id) == ("fs-0123456789abcdef0.example.com", None)
 
 
-def test_nothing_is_opened_of_a_group_that_nobody_told(stack: cdk.Stack):
+def test_nothing_is_opened_of_a_group_that_no_one_reported(stack: cdk.Stack):
     for n, existing in enumerate((existing_lustre(stack), existing_home(stack))):
         existing.allow_mount_from(group(stack, f"Nodes{n}"))
     assert rule_ports(stack) == []
@@ -281,7 +281,7 @@ def test_open_zfs_by_its_attributes(stack: cdk.Stack):
     ]
 
 
-def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack, network: Network):
+def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_reported(stack: cdk.Stack, network: Network):
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
     assert existing_home(stack, volume_id="fsvol-0123456789abcdef0").volume_id == "fsvol-0123456789abcdef0"

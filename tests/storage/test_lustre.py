@@ -167,7 +167,7 @@ def test_wishes(wished: list[dict[str, Any]], number: int):
     assert {name: configuration.get(name) for name in expected} == expected
 
 
-def test_wishes_beside_the_configuration(wished: list[dict[str, Any]]):
+def test_wishes_next_to_the_configuration(wished: list[dict[str, Any]]):
     for made, (_, expected) in zip(wished[len(WISHES) :], OUTSIDE, strict=True):
         assert {name: made.get(name) for name in expected} == expected
 
@@ -208,7 +208,7 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     assert problem.remedy == "leave one of the two out"
 
 
-def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: Network):
+def test_all_that_is_wrong_is_reported_at_once(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = refused(
         stack,
@@ -318,7 +318,7 @@ def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, 
     assert "AutomaticBackupRetentionDays" not in properties(stack)["LustreConfiguration"]
 
 
-def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: Network):
+def test_backups_that_were_requested_for_exclude_a_link(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(backups=LustreBackups(retention_days=7)), network=network)
     with pytest.raises(FleetError) as caught:
         fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
@@ -327,7 +327,7 @@ def test_backups_that_were_asked_for_exclude_a_link(stack: cdk.Stack, network: N
     assert fsx.node.try_find_child("Link") is None
 
 
-def test_later_links_are_judged_beside_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_later_links_are_checked_next_to_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
     bucket = DataBucket(stack, "Corpus")
     fsx.add_data_repository("Books", DataRepository(s3=bucket, prefix="books/", file_system_path="/books"))
     fsx.add_data_repository("Code", DataRepository(s3=bucket, prefix="code/", file_system_path="/code"))

@@ -75,14 +75,14 @@ def test_the_second_demo_changes_nothing_and_plan_says_so(demo: Demo):
     assert "nothing changes in the stacks that are deployed" in plan.stdout
 
 
-def test_a_mistake_is_told_before_anything_is_deployed(demo: Demo, tmp_path: Path):
+def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path: Path):
     broken = tmp_path / "broken.yaml"
     text = (ROOT / "examples" / "hyperpod-trn1.yaml").read_text()
     broken.write_text(text.replace("ml.trn1.32xlarge", "trn1.32xlarge"))
-    told = demo("up", str(broken))
-    assert told.returncode == 1
-    assert "write 'ml.trn1.32xlarge'" in told.stdout
-    assert "cdk" not in told.stdout
+    reported = demo("up", str(broken))
+    assert reported.returncode == 1
+    assert "write 'ml.trn1.32xlarge'" in reported.stdout
+    assert "cdk" not in reported.stdout
 
 
 def test_stop_ends_the_embedded_aws(demo: Demo):

@@ -12,7 +12,7 @@ from statistics import median
 
 from tools.synth_environment import ROOT
 
-NOBODY_READS_IT = subprocess.DEVNULL
+NO_ONE_READS_IT = subprocess.DEVNULL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def _run(case: Case) -> tuple[float, resource.struct_rusage]:
             [sys.executable, *case.arguments],
             cwd=ROOT,
             env=environment,
-            stdout=NOBODY_READS_IT,
+            stdout=NO_ONE_READS_IT,
             stderr=subprocess.PIPE,
         )
         assert process.stderr

@@ -52,11 +52,11 @@ class InferenceServices:
         )
         for container in definition["containerDefinitions"]:
             devices = container.get("linuxParameters", {}).get("devices", [])
-            asked = [each["type"] for each in container.get("resourceRequirements", [])]
+            requested = [each["type"] for each in container.get("resourceRequirements", [])]
             shown.add_row(
                 container["name"],
                 container["image"],
-                ", ".join([*(device["hostPath"] for device in devices), *asked]),
+                ", ".join([*(device["hostPath"] for device in devices), *requested]),
                 f"{container.get('memory', container.get('memoryReservation', ''))} MiB",
             )
         return shown
@@ -89,9 +89,9 @@ class InferenceServices:
         for listener in elb.describe_listeners(LoadBalancerArn=balancer)["Listeners"]:
             rules = elb.describe_rules(ListenerArn=listener["ListenerArn"])["Rules"]
             for rule in sorted(rules, key=lambda each: _place(each["Priority"])):
-                told = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
+                reported = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
                 answers = ", then ".join(map(_action, rule["Actions"]))
-                shown.add_row(f"{listener['Protocol']} {listener['Port']}", told, answers)
+                shown.add_row(f"{listener['Protocol']} {listener['Port']}", reported, answers)
         return shown
 
     def _say_url(self, balancer: str) -> None:

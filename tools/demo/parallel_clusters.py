@@ -29,7 +29,7 @@ class ParallelClusters:
             self._console.print(_storage(configuration))
             for line in _hooks(configuration):
                 self._console.print(line, soft_wrap=True, highlight=False)
-            self._say_what_stood_in(stack)
+            self._say_what_was_in(stack)
             bundles += _bundles(configuration)
         return list(dict.fromkeys(bundles))
 
@@ -39,7 +39,7 @@ class ParallelClusters:
                 if any(tag["Key"] == VERSION_TAG for tag in stack["Tags"]):
                     yield stack
 
-    def _say_what_stood_in(self, stack: dict[str, Any]) -> None:
+    def _say_what_was_in(self, stack: dict[str, Any]) -> None:
         outputs = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
         self._console.print(
             f"""

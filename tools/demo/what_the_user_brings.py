@@ -14,7 +14,7 @@ from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.service import ServiceConfig
 from llm_fleet.rules.buckets import bucket_and_prefix
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.spec.model_shape import ModelSource
 
 _WEIGHTS = "checkpoint/weights/tp0_sharded_checkpoint.safetensors"
@@ -70,13 +70,13 @@ class WhatTheUserBrings:
             return
         instance = neuron_instance(service.instance_type)
         assert instance is not None
-        asked = asked_of_model(service.server, service.model, instance)
-        for name, text in files_of(asked).items():
+        requested = requested_of_model(service.server, service.model, instance)
+        for name, text in files_of(requested).items():
             s3.put_object(Bucket=bucket, Key=f"{folder}{name}", Body=text.encode())
         sizes = (
-            f", said to be compiled for {asked['tensor_parallel']} cores of {asked['target']}, batches of "
-            f"{asked['batch_size']} and sequences of {asked['sequence_length']} tokens"
-            if asked["compiled"]
+            f", said to be compiled for {requested['tensor_parallel']} cores of {requested['target']}, batches of "
+            f"{requested['batch_size']} and sequences of {requested['sequence_length']} tokens"
+            if requested["compiled"]
             else ""
         )
         self._console.print(
@@ -84,18 +84,18 @@ class WhatTheUserBrings:
         )
 
 
-def files_of(asked: Mapping[str, Any]) -> dict[str, str]:
+def files_of(requested: Mapping[str, Any]) -> dict[str, str]:
     """Return the files of a model that is what `asked` asks for, as optimum-neuron writes one, by their names."""
     files = {"config.json": "{}", "tokenizer.json": "{}", _WEIGHTS: "weights"}
-    if not asked["compiled"]:
+    if not requested["compiled"]:
         return files
     compiled = {
         "_serialized_key": "NxDNeuronConfig",
-        "neuronxcc_version": asked["compiler"],
-        "target": asked["target"],
-        "tp_degree": asked["tensor_parallel"],
-        "batch_size": asked["batch_size"],
-        "sequence_length": asked["sequence_length"],
+        "neuronxcc_version": requested["compiler"],
+        "target": requested["target"],
+        "tp_degree": requested["tensor_parallel"],
+        "batch_size": requested["batch_size"],
+        "sequence_length": requested["sequence_length"],
         "torch_dtype": "bfloat16",
     }
     return {**files, "neuron_config.json": json.dumps(compiled), "model.pt": "code"}

@@ -237,10 +237,10 @@ def _common(options: ServerOptions) -> dict[str, Any]:
     }
 
 
-def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *beside: cdk.CfnResource) -> None:
+def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *next_to: cdk.CfnResource) -> None:
     """Keep or delete `resource`, which holds the data, and what stands beside it, which has no snapshot of its own."""
     resource.apply_removal_policy(policy)
-    for each in beside:
+    for each in next_to:
         each.apply_removal_policy(cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy)
 
 

@@ -65,12 +65,12 @@ class SlurmDatabase(Construct):
         chosen = lent or [subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(spec.subnets)]
         encryption_key = key_of(self, "Key", spec.encryption_key)
         snapshot = removal_policy == cdk.RemovalPolicy.SNAPSHOT
-        beside = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
-        place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=beside)
+        next_to = cdk.RemovalPolicy.DESTROY if snapshot else removal_policy
+        place = DatabasePlace(self, "Place", network=network, subnets=chosen, removal_policy=next_to)
         secrets = DatabaseSecrets(
-            self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=beside
+            self, "Secrets", user_name=spec.user_name, encryption_key=encryption_key, removal_policy=next_to
         )
-        retained = beside != cdk.RemovalPolicy.DESTROY
+        retained = next_to != cdk.RemovalPolicy.DESTROY
         make = aurora if spec.serverless else rds_instance
         self._server = make(
             self,

@@ -72,9 +72,9 @@ def warm_pool_quota(instance_type: str) -> ServiceQuota:
 def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
     """Return the quota that counts the vCPUs of running instances of a type of EC2; `None` for one not known."""
     for entry in load("service_quotas")["vcpus"]:
-        told = entry.get("spot" if spot else "on-demand")
-        if told and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
-            return ServiceQuota(service="ec2", **told)
+        reported = entry.get("spot" if spot else "on-demand")
+        if reported and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
+            return ServiceQuota(service="ec2", **reported)
     return None
 
 

@@ -259,9 +259,9 @@ class Steps:
         if self.step:
             floor = amount // self.step * self.step
             around |= {floor - self.step, floor, floor + self.step, *((self.most,) if self.most else ())}
-        sold = sorted(a for a in around if self.accepts(a))
-        below = [a for a in sold if a < amount]
-        above = [a for a in sold if a > amount]
+        offered = sorted(a for a in around if self.accepts(a))
+        below = [a for a in offered if a < amount]
+        above = [a for a in offered if a > amount]
         return (below[-1] if below else None), (above[0] if above else None)
 
     def describe(self, unit: str) -> str:

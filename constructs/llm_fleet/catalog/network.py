@@ -64,7 +64,7 @@ class Endpoint:
     """What nodes use it for."""
     needed_by: tuple[str, ...]
     """Which features need it; `always` for every node without internet."""
-    beside_nat: bool
+    next_to_nat: bool
     """Whether it is made beside NAT too: a node whose way out is broken can still be entered, and its logs read."""
     own_principals_only: bool
     """Whether its policy may admit principals of the own account only, because the service's agents do not call it."""

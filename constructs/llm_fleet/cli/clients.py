@@ -40,7 +40,7 @@ class AwsGone(AwsRefusal):
 
 
 @contextmanager
-def told_of_aws(subject: str) -> Generator[None]:
+def aws_errors_reported(subject: str) -> Generator[None]:
     """Raise what AWS or boto3 refuses as `AwsRefusal` (LF1000 to LF1009) about `subject`."""
     try:
         yield
@@ -151,7 +151,7 @@ class AwsClients:
     def client(self, service: str) -> Any:
         """Return the client of `service`, by boto3's name."""
         if service not in self._made:
-            with told_of_aws(service):
+            with aws_errors_reported(service):
                 import boto3
                 from botocore.config import Config
 

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except FleetError as error:
-        return _told(error, as_json=getattr(arguments, "json", False))
+        return _reported(error, as_json=getattr(arguments, "json", False))
     except SystemExit as leaving:  # argparse's own way out, with its message printed.
         return leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
     except BrokenPipeError:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.INTERRUPTED
 
 
-def _told(error: FleetError, *, as_json: bool) -> int:
+def _reported(error: FleetError, *, as_json: bool) -> int:
     """Print what is wrong and return the exit code."""
     # What AWS or a node says stands in it, and must not steer the terminal.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
@@ -50,8 +50,8 @@ def _told(error: FleetError, *, as_json: bool) -> int:
         from llm_fleet.cli.screen import print_json
 
         print_json({"problems": error.problems, "subject": error.subject})
-    not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
-    return ExitCode.NOT_ASKED if not_asked else ExitCode.PROBLEMS
+    not_checked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
+    return ExitCode.NOT_CHECKED if not_checked else ExitCode.PROBLEMS
 
 
 def _give_up_output() -> None:
@@ -87,7 +87,7 @@ def _validate(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.file)
     fleet = load_fleet(path)
-    told = {
+    reported = {
         "cluster": len(fleet.clusters),
         "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
         "service": len(fleet.services),
@@ -101,11 +101,11 @@ def _validate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from llm_fleet.cli.screen import print_json
 
-        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": told, "problems": []})
+        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": reported, "problems": []})
         return 0
-    without_nodes = any(number for what, number in told.items() if what not in ("cluster", "node", "job"))
+    without_nodes = any(number for what, number in reported.items() if what not in ("cluster", "node", "job"))
     shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
-    found = [counted(number, what) for what, number in told.items() if number or what in shown]
+    found = [counted(number, what) for what, number in reported.items() if number or what in shown]
     print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 

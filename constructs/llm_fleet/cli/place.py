@@ -148,10 +148,10 @@ def _named(arguments: argparse.Namespace) -> Place:
     return Place(kind=Kind(arguments.kind), name=arguments.place, region=arguments.region)
 
 
-def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region: str | None) -> Place:
+def _in_file(fleet: "Fleet", requested: str | None, kinds: tuple[Kind, ...], region: str | None) -> Place:
     places = places_in(fleet, region)
     able = [place for place in places if place.kind in kinds]
-    if asked is None:
+    if requested is None:
         if len(able) == 1:
             return able[0]
         names = ", ".join(str(place.key) for place in able)
@@ -162,7 +162,7 @@ def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region:
             subject=f"fleet {fleet.name}",
         )
     for place in places:
-        if asked in (place.key, place.name):
+        if requested in (place.key, place.name):
             return place
     from llm_fleet.rules.values import did_you_mean  # It imports the catalog, which `--help` can do without.
 
@@ -170,7 +170,7 @@ def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region:
     refuse(
         CommandCode.PLACE_UNKNOWN,
         "the fleet file has no such cluster or service",
-        did_you_mean(asked, names_known, otherwise=f"name one of {', '.join(names_known) or '(none)'}"),
-        value=asked,
+        did_you_mean(requested, names_known, otherwise=f"name one of {', '.join(names_known) or '(none)'}"),
+        value=requested,
         subject=f"fleet {fleet.name}",
     )

@@ -47,15 +47,15 @@ def _steers(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp")
 
 
-def print_json(told: Any) -> None:
-    """Print `told` as one JSON document: times in ISO 8601, what has fields by their names, problems without gaps."""
-    print(json.dumps(told, indent=2, default=plain_data))
+def print_json(reported: Any) -> None:
+    """Print `reported` as one JSON document: times in ISO 8601, objects by their fields, problems with all keys."""
+    print(json.dumps(reported, indent=2, default=plain_data))
 
 
 def plain_data(value: object) -> object:
     """Return what JSON can hold of `value`, as `default` of `json.dumps`."""
     if isinstance(value, Problem):
-        return told_problem(value)
+        return reported_problem(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return value.isoformat() if isinstance(value, datetime | date) else str(value)
@@ -69,9 +69,9 @@ def print_notes(remarks: Iterable[str], problems: Iterable[Problem]) -> None:
         print(problem, file=sys.stderr)
 
 
-def told_problem(problem: Problem) -> dict[str, Any]:
+def reported_problem(problem: Problem) -> dict[str, Any]:
     """Return `problem` as what JSON can hold; what is not said is left out."""
-    told = {
+    reported = {
         "code": problem.code.value,
         "where": problem.where,
         "message": problem.message,
@@ -79,7 +79,7 @@ def told_problem(problem: Problem) -> dict[str, Any]:
         "allowed": problem.allowed,
         "remedy": problem.remedy,
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in reported.items() if value}
 
 
 class Tone(Enum):

@@ -112,12 +112,12 @@ class Session:
         mark = secrets.token_hex(8)
         with self._started(script, mark) as process:
             assert process.stdout is not None
-            told = _Told(mark, line)
+            reported = _Reported(mark, line)
             for raw in process.stdout:
-                told.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
-                if told.code is not None:
-                    return told.code
-        raise CutOff("\n".join(told.around[-_BRIEF:]) or "it ended before the command did", begun=told.begun)
+                reported.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
+                if reported.code is not None:
+                    return reported.code
+        raise CutOff("\n".join(reported.around[-_BRIEF:]) or "it ended before the command did", begun=reported.begun)
 
     @contextmanager
     def _started(self, script: str, mark: str) -> Generator[subprocess.Popen[bytes]]:
@@ -177,7 +177,7 @@ class Session:
         )
 
 
-class _Told:
+class _Reported:
     """Tells what the command said from what the session said."""
 
     def __init__(self, mark: str, line: Callable[[str], None]) -> None:

@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     """Something is wrong; it is told."""
     USAGE = 2
     """The command line itself is wrong."""
-    NOT_ASKED = 3
+    NOT_CHECKED = 3
     """AWS could not be asked, or not of everything: credentials, a denied call, throttling, the network."""
     NOT_UNDERSTOOD = 4
     """Done, without keys that were not understood: `import` names each, which may be misspelled."""

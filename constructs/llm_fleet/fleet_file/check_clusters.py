@@ -13,7 +13,7 @@ from llm_fleet.rules.bundle import check_scripts_place
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_mirror
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
-from llm_fleet.rules.node_setup import check_node_setup, check_nodes_told
+from llm_fleet.rules.node_setup import check_node_settings_used, check_node_setup
 from llm_fleet.rules.own_steps import check_neuron_pinned
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.node_network import check_place
@@ -142,7 +142,7 @@ def _check_own_hyperpod(cluster: HyperPodConfig, placed: PlacedCluster, fleet: F
         mount_paths=[mount.mount_path for mount in placed.mounts],
         home_is_shared=False,
     )
-    yield from check_nodes_told(placed.spec, cluster.scripts, placed.node_groups)
+    yield from check_node_settings_used(placed.spec, cluster.scripts, placed.node_groups)
     yield from check_bucket_names(cluster, fleet)
 
 

@@ -99,12 +99,12 @@ def check_fleet_name(name: str) -> list[Problem]:
     """Return a problem unless `name` can begin the names of stacks and buckets."""
     if len(name) <= _LONGEST and _FORM.fullmatch(name):
         return []
-    mended = fleet_name_of(name)
+    repaired = fleet_name_of(name)
     return [
         Problem(
             code=Code.FLEET_NAME,
             message="the names of stacks and buckets begin with the fleet's name, and this cannot begin them",
-            remedy=f"write `{mended}`" if mended else "write a word of lower-case letters",
+            remedy=f"write `{repaired}`" if repaired else "write a word of lower-case letters",
             path=("name",),
             value=name,
             allowed=f"at most {_LONGEST} lower-case letters, digits and single hyphens, beginning with a letter",

@@ -257,11 +257,11 @@ def _check(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
         yield from check_run_name(job.name)
         yield from check_numbers(job.placed(_NOWHERE, export=None))
         return
-    told = {problem.path[:2] for problem in own}
-    run = job.placed(found.partition, export=None if ("export", "service") in told else served(job, fleet))
+    reported = {problem.path[:2] for problem in own}
+    run = job.placed(found.partition, export=None if ("export", "service") in reported else served(job, fleet))
     for problem in (*check_run(run), *_region(run, fleet)):
         placed = _in_file(_in_words(problem), job)
-        if placed.path[:2] not in told and not _is_of_service(problem, job):
+        if placed.path[:2] not in reported and not _is_of_service(problem, job):
             yield placed
 
 
@@ -371,8 +371,8 @@ def check_served(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
         if export.to is None:
             yield _wrong_export("nobody told what reads the model", "add `service: <name>`, or `to: s3://…`")
         return
-    told = [name for name in ("to", *_SIZES) if name in export.model_fields_set]
-    for name in told:
+    reported = [name for name in ("to", *_SIZES) if name in export.model_fields_set]
+    for name in reported:
         yield Problem(
             code=Code.CONTRADICTION,
             message="`service` says it already: the model is compiled for its server, in its sizes, where it reads",

@@ -149,10 +149,10 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             zone=zone_of_parallelcluster(fleet, cluster),
             efa_with_address=shape.efa_with_address,
         )
-    yield from _claims_beside_clusters(fleet)
+    yield from _claims_next_to_clusters(fleet)
 
 
-def _claims_beside_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
+def _claims_next_to_clusters(fleet: Fleet) -> Iterator[AddressClaim]:
     """Return what services and the SageMaker pieces need; their rules are imported with the first of each."""
     if fleet.services:
         from llm_fleet.rules.inference.service import address_claims as service_claims

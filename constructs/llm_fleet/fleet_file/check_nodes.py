@@ -67,8 +67,8 @@ def _check_people_of(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
     yield from check_people(
         users=tuple(cluster.people.values()),
         slurm_accounts=cluster.slurm_accounts,
-        directory=cluster.asked_directory,
-        certificate_text=cluster.asked_directory and certificate_text(cluster.asked_directory),
+        directory=cluster.requested_directory,
+        certificate_text=cluster.requested_directory and certificate_text(cluster.requested_directory),
         has_accounting=accounting,
         on_parallelcluster=isinstance(cluster, ParallelClusterConfig),
         pinned=pinned_names(cluster.downloads),
@@ -79,7 +79,7 @@ def _check_people_of(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
         return
     if cluster.slurm_accounts:
         yield from check_parallelcluster_enforces(cluster.slurm.custom_settings, cluster.slurm.custom_settings_file)
-    if cluster.asked_directory is not None and "DirectoryService" in list(cluster.overrides):
+    if cluster.requested_directory is not None and "DirectoryService" in list(cluster.overrides):
         yield directory_twice("directory")
 
 
@@ -122,9 +122,9 @@ def check_training_files(fleet: Fleet, cluster: HyperPodConfig | ParallelCluster
     if cluster.training is None:
         return
     place = training_place_of(fleet, cluster)
-    told = _check_runtime(cluster.training, place)
+    reported = _check_runtime(cluster.training, place)
     found = _check_runtime(cluster.training, with_lock(place, cluster))
-    yield from (problem.under("training") for problem in found if problem not in told)
+    yield from (problem.under("training") for problem in found if problem not in reported)
 
 
 def _check_runtime(runtime: TrainingRuntime, place: TrainingPlace) -> list[Problem]:

@@ -65,9 +65,9 @@ def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the notebooks of `fleet`, by attribute names."""
     has_network, internet = fleet.network is not None, fleet.way_out
     for name, notebook in fleet.notebooks.items():
-        judged = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
+        checked = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
         found = [
-            *map(_notebook_in_file, judged),
+            *map(_notebook_in_file, checked),
             *check_bucket_keys(notebook.bucket_keys, known=fleet.storage.buckets),
             *_check_code_commit(notebook, fleet),
             *check_reached_names(notebook.clusters, known=fleet.clusters),
@@ -199,26 +199,26 @@ def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with endpoints of `fleet`, by attribute names."""
     for name, endpoint in fleet.endpoints.items():
         of_place = [*_check_place(endpoint.model, fleet)]
-        judged = _judged_endpoint(endpoint, fleet)
+        checked = _checked_endpoint(endpoint, fleet)
         if of_place:  # Of a place that is none nothing else is known.
-            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
+            checked = [problem for problem in checked if problem.path[:1] != ("model",)]
         found = [
             *(problem.under("model") for problem in of_place),
-            *(_endpoint_in_file(problem, endpoint) for problem in judged),
+            *(_endpoint_in_file(problem, endpoint) for problem in checked),
             *_check_network(endpoint, fleet),
             *check_tags(endpoint.tags),
         ]
         yield from (problem.under("endpoints", name) for problem in found)
 
 
-def _judged_endpoint(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
+def _checked_endpoint(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
     network = fleet.network
     return check_endpoint(
         endpoint.in_fleet(fleet.name),
         region=fleet.region,
         # Of a network that exists already, the file does not say how it leads out.
         internet=fleet.way_out,
-        in_network=endpoint.stands_in_network(fleet_has_one=network is not None),
+        in_network=endpoint.is_in_network(fleet_has_one=network is not None),
         has_topic=endpoint.alarms.topic_arn is not None,
     )
 
@@ -275,17 +275,17 @@ def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with training jobs of `fleet`, by attribute names."""
     for name, job in fleet.training_jobs.items():
         own = list(_check_places(job, fleet))
-        judged = [_job_in_file(problem, job, fleet) for problem in _judged_job(job, fleet)]
-        found = [*own, *(problem for problem in judged if not _is_told(problem, own))]
+        checked = [_job_in_file(problem, job, fleet) for problem in _checked_job(job, fleet)]
+        found = [*own, *(problem for problem in checked if not _is_reported(problem, own))]
         yield from (problem.under("training_jobs", name) for problem in found)
 
 
-def _is_told(problem: Problem, own: list[Problem]) -> bool:
+def _is_reported(problem: Problem, own: list[Problem]) -> bool:
     """What is wrong with the place of a channel is told once, in the words of the file."""
     return any(problem.path[:2] == each.path[:2] for each in own if each.path[0] == "channels")
 
 
-def _judged_job(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
+def _checked_job(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
     job, has_network = config.in_fleet(fleet.name), fleet.network is not None
     place = check_training_job_place(job, region=fleet.region, has_network=has_network, internet=fleet.way_out)
     return [*check_training_job(job), *place]
@@ -301,13 +301,13 @@ def _check_places(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
 
 def _channel(channel: FleetChannel, fleet: Fleet) -> Iterator[Problem]:
     places = {"uri": channel.uri, "bucket": channel.bucket, "fsx": channel.fsx}
-    told = [attribute for attribute, place in places.items() if place is not None]
-    if len(told) != 1:
+    reported = [attribute for attribute, place in places.items() if place is not None]
+    if len(reported) != 1:
         yield Problem(
-            code=SageMakerCode.TRAINING_CHANNEL if not told else Code.CONTRADICTION,
-            message="a channel has one place" + (", and none is told" if not told else ", and two are told"),
-            remedy="write `s3`, `bucket` or `fsx`" if not told else "keep one of them",
-            path=(told[1],) if told else (),
+            code=SageMakerCode.TRAINING_CHANNEL if not reported else Code.CONTRADICTION,
+            message="a channel has one place" + (", and none is told" if not reported else ", and two are told"),
+            remedy="write `s3`, `bucket` or `fsx`" if not reported else "keep one of them",
+            path=(reported[1],) if reported else (),
         )
     if channel.bucket is not None:
         yield from _bucket(channel.bucket, fleet, "bucket")

@@ -101,12 +101,12 @@ def check_services(fleet: Fleet) -> Iterator[Problem]:
     for service in fleet.services.values():
         own = list(_check_own(service, fleet))
         spec = service.in_fleet(fleet.name, fleet.storage.buckets)
-        judged = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
+        checked = [in_words(problem) for problem in check_service(spec, region=fleet.region, internet=internet)]
         if service.model.config is not None:  # What is wrong with the file is reported of the file.
-            judged = [problem for problem in judged if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
+            checked = [problem for problem in checked if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
         if any(problem.path[:1] == ("model",) for problem in own):
-            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
-        found = [*own, *judged]
+            checked = [problem for problem in checked if problem.path[:1] != ("model",)]
+        found = [*own, *checked]
         # An export asks of server and model what the service asks of them: what is wrong there is reported once.
         found = found or list(_check_service_export(service, fleet, internet))
         yield from (problem.under("services", service.name) for problem in found)
@@ -192,6 +192,6 @@ def _path(problem: Problem, network: NetworkConfig, service: str, *, public: boo
     if first != "network":
         return ("services", service, *problem.path)
     if network.vpc is not None:
-        told = "public_subnets" if public else "private_subnets"
-        return ("network", "vpc", told if getattr(network.vpc, told) else "subnets")
+        reported = "public_subnets" if public else "private_subnets"
+        return ("network", "vpc", reported if getattr(network.vpc, reported) else "subnets")
     return ("network", *zone_path(network)) if rest[0] == "availability_zone_ids" else problem.path

@@ -31,7 +31,7 @@ def check_storage(fleet: Fleet) -> Iterator[Problem]:
 
 def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
     if fsx.existing is not None:
-        yield from _beside_existing(fsx)
+        yield from _next_to_existing(fsx)
         yield from (problem.under("existing") for problem in check_mount_source(fsx.existing))
         return
     yield from check_lustre(fsx)
@@ -45,13 +45,13 @@ def _check_fsx(fsx: FleetLustre) -> Iterator[Problem]:
 
 def _check_home(home: FleetOpenZfs) -> Iterator[Problem]:
     if home.existing is not None:
-        yield from _beside_existing(home)
+        yield from _next_to_existing(home)
         yield from (problem.under("existing") for problem in check_mount_source(home.existing))
         return
     yield from check_open_zfs(home)
 
 
-def _beside_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Problem]:
+def _next_to_existing(file_system: FleetLustre | FleetOpenZfs) -> Iterator[Problem]:
     for attribute in sorted(file_system.model_fields_set - {"existing", "mount_path"}):
         yield Problem(
             code=Code.CONTRADICTION,
@@ -70,7 +70,7 @@ def _check_volumes(fleet: Fleet, home: FleetOpenZfs) -> Iterator[Problem]:
     if not home.volumes or home.existing is not None:  # beside an existing file system the key itself is refused
         return
     if fleet.hyperpod_clusters and not fleet.parallelclusters:
-        yield _nobody_mounts(home)
+        yield _no_one_mounts(home)
     taken = _taken(fleet, home)
     for name, volume in home.volumes.items():
         found = check_volume(volume, name, capacity_gib=home.storage_capacity_gib, taken=taken)
@@ -86,7 +86,7 @@ def _taken(fleet: Fleet, home: FleetOpenZfs) -> dict[str, str]:
     return taken | dict.fromkeys(users, "a user has this name, and FSx puts the volume where that user's home is to be")
 
 
-def _nobody_mounts(home: FleetOpenZfs) -> Problem:
+def _no_one_mounts(home: FleetOpenZfs) -> Problem:
     return Problem(
         code=Code.OPEN_ZFS_VOLUME_UNMOUNTED,
         message="HyperPod's nodes mount one OpenZFS file system, by its root volume, and no other volume of it",
@@ -105,12 +105,12 @@ def _check_database(fleet: Fleet) -> Iterator[Problem]:
     yield from (problem.under("storage", FLEET_DATABASE) for problem in found)
 
 
-def _check_database_place(network: NetworkConfig | None, told: int) -> list[Problem]:
+def _check_database_place(network: NetworkConfig | None, reported: int) -> list[Problem]:
     if network is None:
         remedy = "say where the fleet stands, e.g. `network: {az: usw2-az4}`"
         return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
-    if told:
-        return check_subnets(told, remedy="name another one, in another AZ")
+    if reported:
+        return check_subnets(reported, remedy="name another one, in another AZ")
     zones = len(network.zones)
     if network.vpc is not None:
         return check_subnets(zones, remedy="name two as `subnets`: the existing network has told of one AZ only")

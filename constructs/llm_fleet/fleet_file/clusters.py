@@ -113,14 +113,14 @@ class NodeSetupModel(ClusterSpec, NamedModel):
         return {**self._fleet_users, **{user.name: user for user in self.users}}
 
     @property
-    def asked_directory(self) -> Directory | None:
+    def requested_directory(self) -> Directory | None:
         """The directory that its nodes ask: its own, else the fleet's."""
         return self.directory or self._fleet_directory
 
     @property
     def of_fleet(self) -> Mapping[str, Any]:
         """What its nodes are set up with together with the fleet: fields of its description, for `narrowed`."""
-        return {"users": tuple(self.people.values()), "directory": self.asked_directory}
+        return {"users": tuple(self.people.values()), "directory": self.requested_directory}
 
     def called(self, name: str) -> None:
         """Take `name`, which AWS knows it by unless `name` was written."""
@@ -241,12 +241,12 @@ class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
         return None if self.deployed is None else self.path_of(self.deployed)
 
 
-_TELLING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})
+_REPORTING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})
 
 
 def is_parallelcluster(data: Any) -> bool:
     """Return whether `data` is a configuration as `pcluster create-cluster` takes it."""
-    return isinstance(data, Mapping) and "fleet" not in data and not _TELLING.isdisjoint(data)  # pyright: ignore
+    return isinstance(data, Mapping) and "fleet" not in data and not _REPORTING.isdisjoint(data)  # pyright: ignore
 
 
 def no_fleet_file(data: Mapping[str, Any], subject: str) -> list[Problem]:

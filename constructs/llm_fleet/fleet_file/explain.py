@@ -16,7 +16,7 @@ from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.model import KIND, FleetModel, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
 from llm_fleet.spec.values import InFile
 
-_TELLING = {
+_REPORTING = {
     "queues": "parallelcluster",
     "head": "parallelcluster",
     "image": "container",
@@ -61,8 +61,8 @@ def likely_kind(mapping: Mapping[str, object], kinds: Collection[str]) -> str:
     word = _OTHER_WORDS.get(written.casefold(), "")
     if word in kinds:
         return word
-    told = (kind for key, kind in _TELLING.items() if key in mapping and kind in kinds)
-    return nearest(written, kinds) or next(told, next(iter(kinds)))
+    reported = (kind for key, kind in _REPORTING.items() if key in mapping and kind in kinds)
+    return nearest(written, kinds) or next(reported, next(iter(kinds)))
 
 
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -105,9 +105,9 @@ def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
     example = field.examples[-1] if field is not None and field.examples else "…"
     key = error["loc"][-1]
-    beside: Any = error["input"]
-    if tuple(error["loc"]) == ("network",) and isinstance(beside, Mapping) and "services" in beside:
-        example = network_of_services(cast("Mapping[str, Any]", beside).get("region"))
+    next_to: Any = error["input"]
+    if tuple(error["loc"]) == ("network",) and isinstance(next_to, Mapping) and "services" in next_to:
+        example = network_of_services(cast("Mapping[str, Any]", next_to).get("region"))
     purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
         code=Code.MISSING_KEY,
@@ -120,14 +120,14 @@ def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     holder = model_at(model, tuple(error["loc"][:-1])) or model
     key = str(error["loc"][-1])
     keys = holder.keys()
-    told = holder.other_words.get(key)
-    if told is None and holder.key_of(key) in keys:
-        told = f"write `{holder.key_of(key)}`"
+    reported = holder.other_words.get(key)
+    if reported is None and holder.key_of(key) in keys:
+        reported = f"write `{holder.key_of(key)}`"
     return Problem(
         code=Code.UNKNOWN_KEY,
         message=f"there is no key `{key}` here",
         allowed=", ".join(keys),
-        remedy=told or did_you_mean(key, keys, otherwise="remove it, or use one of the keys above"),
+        remedy=reported or did_you_mean(key, keys, otherwise="remove it, or use one of the keys above"),
         value=error["input"],
     )
 
@@ -148,7 +148,7 @@ def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     )
 
 
-def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+def _reported(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     """Return the problem that one of our own readers of values told."""
     context = error.get("ctx", {})
     return Problem(
@@ -190,7 +190,7 @@ _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
     "extra_forbidden": _unknown,
     "enum": _choice,
     "literal_error": _choice,
-    "fleet": _told,
+    "fleet": _reported,
     "union_tag_not_found": _no_kind,
     "union_tag_invalid": _wrong_kind,
 }

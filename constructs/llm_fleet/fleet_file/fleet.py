@@ -179,7 +179,7 @@ class Fleet(FleetModel):
     Default: it does; deploy with `false` before you destroy the fleet."""
 
     @model_validator(mode="after")
-    def _tell_entries(self) -> Self:
+    def _report_entries(self) -> Self:
         name_entries(self.clusters)
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)

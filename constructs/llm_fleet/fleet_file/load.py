@@ -99,8 +99,8 @@ class Draft:
                 break
             except ValidationError as error:
                 refused = error.errors(include_url=False)
-                self._tell(refused)
-                data = _mended(data, refused)
+                self._report(refused)
+                data = _fixed(data, refused)
         if self.fleet is not None:
             for path in sorted(self._unknown, key=_order):  # Items of a list in their order.
                 _forget(self.fleet, path)
@@ -116,11 +116,11 @@ class Draft:
             return False
         return not any(path[: len(other)] == other or other[: len(path)] == path for other in self._unknown)
 
-    def _tell(self, refused: list[ErrorDetails]) -> None:
-        told = {problem.path for problem in self.problems}
+    def _report(self, refused: list[ErrorDetails]) -> None:
+        reported = {problem.path for problem in self.problems}
         for error in refused:
             problem = explain(error)
-            if problem.path not in told:
+            if problem.path not in reported:
                 self.problems.append(problem)
                 self._unknown.append(problem.path)
             if problem.code is Code.UNKNOWN_KEY:
@@ -138,16 +138,16 @@ class Draft:
         self._unknown += [(*holder, key) for key in meant if key not in written]
 
 
-def _mended(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
+def _fixed(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
     """Return `data` with each wrong value removed or, where the key must be there, replaced by an example.
 
     The result is never deployed: whoever repairs also raises.
     """
-    mended = deepcopy(data)
+    repaired = deepcopy(data)
     # Deepest and last first, so that removing a list's item moves none of those still to remove.
     for path in sorted({_path(error) for error in errors}, key=_depth_first, reverse=True):
-        _mend(mended, path)
-    return mended
+        _fix(repaired, path)
+    return repaired
 
 
 def _path(error: ErrorDetails) -> tuple[PathPart, ...]:
@@ -159,7 +159,7 @@ def _depth_first(path: tuple[PathPart, ...]) -> tuple[int, tuple[tuple[bool, Any
     return len(path), _order(path)
 
 
-def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
+def _fix(data: Any, path: tuple[PathPart, ...]) -> None:
     if not path:
         return
     holder = data
@@ -186,11 +186,11 @@ def _forget(fleet: Fleet, path: YamlPath) -> None:
     if isinstance(holder, FleetModel):
         attribute = _attribute(holder, path[-1])
         if attribute is not None and attribute != KIND:
-            mended = getattr(holder, attribute)
-            if not isinstance(mended, FleetModel):
+            repaired = getattr(holder, attribute)
+            if not isinstance(repaired, FleetModel):
                 _set(holder, attribute, UNKNOWN)
             elif holder is fleet or type(holder).model_fields[attribute].is_required():
-                _set(holder, attribute, _all_unknown(mended))
+                _set(holder, attribute, _all_unknown(repaired))
     elif isinstance(holder, tuple) and isinstance(above[0], FleetModel):
         items: list[Any] = [*cast("tuple[Any, ...]", holder)]
         if isinstance(path[-1], int):
@@ -246,16 +246,16 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     """
     document = parse(text, subject=subject)
     if is_parallelcluster(document.data):
-        told = no_fleet_file(document.data, subject)
-        raise FleetError([document.locate(problem) for problem in told], subject=subject)
+        reported = no_fleet_file(document.data, subject)
+        raise FleetError([document.locate(problem) for problem in reported], subject=subject)
     draft = Draft(document)
     problems, fleet = list(draft.problems), draft.fleet
     if fleet is not None:
         fleet.stand_in(directory)
-        judged = [*check_fleet(fleet), *_check_files(fleet, directory)]
+        checked = [*check_fleet(fleet), *_check_files(fleet, directory)]
         found = [
             replace(problem, path=as_written(Fleet, _with_kind(problem.path, fleet)))
-            for problem in judged
+            for problem in checked
             if not is_unresolved(problem)
         ]
         found = [_without_own_key(problem) for problem in found if draft.is_known(problem)]

@@ -109,7 +109,7 @@ class EndpointConfig(EndpointSpec):
         """
         return self.narrowed(EndpointSpec, name=f"{fleet_name}-{self.name}", model=self.model.on(buckets))
 
-    def stands_in_network(self, *, fleet_has_one: bool) -> bool:
+    def is_in_network(self, *, fleet_has_one: bool) -> bool:
         """Return whether its instances stand in the fleet's network."""
         return fleet_has_one if self.in_network is None else self.in_network
 

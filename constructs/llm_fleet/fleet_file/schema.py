@@ -84,15 +84,15 @@ def _with_shorthand(node: Any, short: Mapping[str, list[dict[str, Any]]]) -> Any
     if "oneOf" in node:  # A mapping of several kinds, which share their shorthand.
         whole = cast(dict[str, Any], node)
         kinds = {key: whole[key] for key in ("oneOf", "discriminator") if key in whole}
-        beside = short.get(whole["oneOf"][0].get("$ref", ""), [])
+        next_to = short.get(whole["oneOf"][0].get("$ref", ""), [])
         rest = {key: value for key, value in whole.items() if key not in kinds}
-        return {**rest, "anyOf": [kinds, *beside]} if beside else whole
+        return {**rest, "anyOf": [kinds, *next_to]} if next_to else whole
     mapping = {key: _with_shorthand(value, short) for key, value in cast(Mapping[str, Any], node).items()}
     arms = mapping.get("anyOf", [{"$ref": mapping["$ref"]}] if "$ref" in mapping else [])
-    beside = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]
-    if not beside:
+    next_to = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]
+    if not next_to:
         return mapping
-    return {**{key: value for key, value in mapping.items() if key != "$ref"}, "anyOf": [*arms, *beside]}
+    return {**{key: value for key, value in mapping.items() if key != "$ref"}, "anyOf": [*arms, *next_to]}
 
 
 def _tidy(node: Any) -> Any:

@@ -90,8 +90,10 @@ class ExportConfig(ExportSpec):
 
         `buckets`: default, they are made later; only the rules are asked then.
         """
-        told = self.source
-        source = told.narrowed(ServedModelConfig, shape=told.size or model.size, compiled=told.compiled is True)
+        reported = self.source
+        source = reported.narrowed(
+            ServedModelConfig, shape=reported.size or model.size, compiled=reported.compiled is True
+        )
         placed = source if buckets is None else source.in_fleet(own, buckets)
         return self.narrowed(ExportSpec, source=placed)
 

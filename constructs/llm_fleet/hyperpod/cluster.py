@@ -21,7 +21,7 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_wiring import PlacedScripts
 from llm_fleet.iam.session_document import SessionGrants
-from llm_fleet.iam.statements import tell_reasons
+from llm_fleet.iam.statements import report_reasons
 from llm_fleet.network.security_group import node_connections
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, is_unresolved
@@ -170,7 +170,7 @@ class ClusterGrants(SessionGrants):
             # Without it Session Manager does not ask whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
-        tell_reasons(grantee, {self._nodes_arn(): "nodes of this cluster alone; their ids do not exist before"})
+        report_reasons(grantee, {self._nodes_arn(): "nodes of this cluster alone; their ids do not exist before"})
         return start
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:

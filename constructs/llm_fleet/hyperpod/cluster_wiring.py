@@ -31,7 +31,7 @@ from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.spec.references import KEY, SECURITY_GROUP, Key, Secret
 from llm_fleet.spec.slurm_database import AccountingDatabase
-from llm_fleet.storage.file_systems import beside_primary
+from llm_fleet.storage.file_systems import next_to_primary
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
@@ -121,7 +121,7 @@ def add_node_role(
 ) -> NodeRole:
     """Make the role of the nodes of `plan`."""
     spec = plan.spec
-    database, asked, training = spec.accounting_database, spec.directory, spec.training
+    database, requested, training = spec.accounting_database, spec.directory, spec.training
     node_role = NodeRole(
         scope,
         "NodeRole",
@@ -138,7 +138,7 @@ def add_node_role(
             reports=scripts.reports if scripts else None,
             report_events=spec.reports is NodeReports.ALL,
             accounting_secret=_secret(database.secret if database else None),
-            directory_secret=_secret(asked.bind_secret, asked.bind_secret_key) if asked else None,
+            directory_secret=_secret(requested.bind_secret, requested.bind_secret_key) if requested else None,
             hub_token_secret=_secret(training.hub_token_secret if training else None),
             image_repositories=image_repositories(
                 training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
@@ -243,9 +243,9 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
     if plan.network is not None:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
-    yield from beside_primary(role)
+    yield from next_to_primary(role)
     if plan.spec.accounting_database is not None:
         yield from plan.spec.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
-            yield from beside_primary(file_system)
+            yield from next_to_primary(file_system)

@@ -124,7 +124,7 @@ class HyperPodCluster(Cluster):
 
         Default: the login group, else the controller's. Raises `FleetError` (LF574) for a group that is not there.
         """
-        names = [known.name for known in sorted(self.groups, key=lambda known: _DOORS.index(known.node_type))]
+        names = [known.name for known in sorted(self.groups, key=lambda known: _WAYS.index(known.node_type))]
         name = names[0] if group is None else group
         if name not in names:
             problem = Problem(
@@ -173,5 +173,5 @@ class HyperPodCluster(Cluster):
         return ImportedCluster(scope, id, cluster_arn=cluster_arn, security_groups=security_groups)
 
 
-_DOORS = (NodeType.LOGIN, NodeType.CONTROLLER, NodeType.COMPUTE)
+_WAYS = (NodeType.LOGIN, NodeType.CONTROLLER, NodeType.COMPUTE)
 """Where a user should log in, the best first."""

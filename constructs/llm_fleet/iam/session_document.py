@@ -12,7 +12,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct, IConstruct
 
 from llm_fleet.catalog.nodes import session_facts
-from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
+from llm_fleet.iam.statements import BucketAccess, Permission, grant, report_reasons
 from llm_fleet.rules.node_users import (
     cannot_tag,
     check_run_as,
@@ -55,10 +55,10 @@ def tag_session_user(
     tags.set_tag(session_facts().tag, user)
 
 
-def tell_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
+def report_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
     """Tell cdk-nag why what `role` may do with sessions has wildcards."""
     stack = cdk.Stack.of(role)
-    tell_reasons(
+    report_reasons(
         cast(iam.IGrantable, role),
         {
             # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
@@ -303,7 +303,7 @@ class SessionGrants:
         tag_session_user(role, user, known=self._users)
         grantee = cast(iam.IGrantable, role)
         session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
-        tell_session_reasons(role)
+        report_session_reasons(role)
         return session
 
     def _command_arn(self) -> str:

@@ -172,11 +172,11 @@ def grant(grantee: iam.IGrantable, permissions: Sequence[Permission]) -> iam.Gra
         given = added if given is None else given.combine(added)
     if given is None:
         return iam.Grant.drop(grantee, "nothing is to be granted")
-    tell_reasons(grantee, reasons_of(permissions))
+    report_reasons(grantee, reasons_of(permissions))
     return given
 
 
-def tell_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
+def report_reasons(grantee: iam.IGrantable, reasons: Mapping[str, str]) -> None:
     """Acknowledge each ARN with a `*` in what `grantee` was granted, with its reason, and that it is inline."""
     for policy in _policies(grantee.grant_principal):
         acknowledge_wildcards(policy, lambda: dict(reasons))

@@ -32,7 +32,7 @@ from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.export import check_export_of, export_disk_gib, export_host
 from llm_fleet.rules.inference.fit import GIB, export_bytes
 from llm_fleet.rules.inference.hosts import driver_for
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet.spec.model_shape import Model, ModelShape, ModelSource
@@ -221,7 +221,7 @@ class ModelExport(Construct):
             tools_image=export.tools_image or default_tools_image(),
             serving=_serving(service),
             host=None if export.fargate else neuron_instance(export_host(service, export)),
-            asked=asked_of_model(service.server, service.model, _serving(service)),
+            requested=requested_of_model(service.server, service.model, _serving(service)),
         )
         self.task_role: ServiceRole = ecs_role(
             self,

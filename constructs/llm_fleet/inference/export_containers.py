@@ -41,14 +41,14 @@ class ExportJob:
     """What it will be served on."""
     host: NeuronInstance | None
     """What it is exported on; `None` for a host without Neuron devices."""
-    asked: Mapping[str, Any]
+    requested: Mapping[str, Any]
     """What the server will ask of the model."""
 
     @property
     def arguments(self) -> list[str]:
         """What `optimum-cli export neuron` is told between the checkpoint and the folder that it writes."""
         facts = asdict(model_exports()[self.server.kind])
-        return export_words(facts, self.asked, cast_type=cast_type(self.server), family=self.serving.family)
+        return export_words(facts, self.requested, cast_type=cast_type(self.server), family=self.serving.family)
 
 
 def export_containers(
@@ -59,7 +59,7 @@ def export_containers(
     check = check_container(
         source=ModelSource.S3,
         path=_MODEL,
-        asked=job.asked,
+        requested=job.requested,
         image=job.image,
         mount_points=[_work(read_only=True)],
         log=log,
@@ -78,7 +78,7 @@ def _export(
     job: ExportJob, *, memory_mib: int, after: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> _Container:
     hub = job.source.source is ModelSource.HUB
-    told = {
+    reported = {
         "hub_id": job.source.location if hub else None,
         "revision": job.source.revision,
         "checkpoint": _CHECKPOINT,
@@ -94,7 +94,7 @@ def _export(
             "target": job.serving.target,
         },
     }
-    environment = {"LLM_FLEET_EXPORT": json.dumps(told, sort_keys=True)}
+    environment = {"LLM_FLEET_EXPORT": json.dumps(reported, sort_keys=True)}
     if not hub:
         environment["HF_HUB_OFFLINE"] = "1"
     token = job.source.token_secret_arn

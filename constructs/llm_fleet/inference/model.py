@@ -193,10 +193,10 @@ class ModelCheck(Construct):
         id: str,
         *,
         model: Model,
-        asked: Mapping[str, Any],
+        requested: Mapping[str, Any],
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
-        """Check `model`, which must be in S3 (`ValueError` else), against `asked` (see `asked_of_model`).
+        """Check `model`, which must be in S3 (`ValueError` else), against `asked` (see `requested_of_model`).
 
         `log_encryption_key`: of the function's log. Default: CloudWatch's own encryption.
         """
@@ -217,7 +217,7 @@ class ModelCheck(Construct):
                 "Bucket": bucket,
                 "Prefix": prefix,
                 # One string: CloudFormation would turn every number and boolean of an object into text.
-                "Asked": json.dumps(dict(asked), sort_keys=True),
+                "Asked": json.dumps(dict(requested), sort_keys=True),
             },
         )
         """What waits for the answer; a service depends on it."""
@@ -225,14 +225,14 @@ class ModelCheck(Construct):
 
 CHECK_CONTAINER = "model-check"
 _MEMORY_MIB = 256
-_NOBODY = "65534:65534"
+_NO_ONE = "65534:65534"
 
 
 def check_container(
     *,
     source: ModelSource,
     path: str,
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     image: str,
     mount_points: Sequence[ecs.CfnTaskDefinition.MountPointProperty] = (),
     log: ecs.CfnTaskDefinition.LogConfigurationProperty | None = None,
@@ -243,13 +243,13 @@ def check_container(
     The server's container waits for it (`dependsOn`, `SUCCESS`), so that a model that was exchanged since the
     deployment stops the task in a second and with the reason in the log, and not after minutes of loading. It runs
     Python of the server's own `image`, which the host needs anyway, as nobody, without a way to write anything. `None`
-    for a model of the Hub, of which nothing is there yet. `asked`: see `asked_of_model`. `mount_points`: what
+    for a model of the Hub, of which nothing is there yet. `asked`: see `requested_of_model`. `mount_points`: what
     shows the model at `path`. `log`: default, the container's output is kept nowhere.
     `after`: a container that must end well before. Default: none.
     """
     if source is ModelSource.HUB:
         return None
-    environment = {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(asked), sort_keys=True), "LLM_FLEET_MODEL_PATH": path}
+    environment = {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(requested), sort_keys=True), "LLM_FLEET_MODEL_PATH": path}
     return ecs.CfnTaskDefinition.ContainerDefinitionProperty(
         name=CHECK_CONTAINER,
         image=image,
@@ -268,7 +268,7 @@ def check_container(
         else None,
         privileged=False,
         readonly_root_filesystem=True,
-        user=_NOBODY,
+        user=_NO_ONE,
         linux_parameters=ecs.CfnTaskDefinition.LinuxParametersProperty(
             capabilities=ecs.CfnTaskDefinition.KernelCapabilitiesProperty(drop=["ALL"]), init_process_enabled=True
         ),

@@ -197,7 +197,7 @@ def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: 
         return {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": f"{CONTAINER_PATH}/vllm"}
     if server.kind is not ServerKind.AWS_VLLM:
         return {}
-    told = [
+    reported = [
         *(model.location, model.revision, image, instance.target),
         *(cores_of(server, instance), server.batch_size, server.sequence_length),
         *_arguments(server),
@@ -205,7 +205,7 @@ def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: 
     ]
     # The compiler's flags are variables: what was compiled with others is not to be loaded.
     # A CDK token is written by a number that another resource may change.
-    text = _TOKEN.sub("", json.dumps(told, default=str))
+    text = _TOKEN.sub("", json.dumps(reported, default=str))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
 
@@ -270,8 +270,8 @@ def _hub(model: Model) -> dict[str, str]:
 
 
 def _termination_seconds(server: ModelServer) -> int:
-    told = server.settings.get("graceful_termination_seconds")
-    return termination_seconds(server.kind) if told is None else told
+    reported = server.settings.get("graceful_termination_seconds")
+    return termination_seconds(server.kind) if reported is None else reported
 
 
 _PRIVATE = re.compile(

@@ -18,7 +18,7 @@ from llm_fleet.inference.capacity import Ec2Capacity, add_capacity
 from llm_fleet.inference.cluster import ServiceLog, render_cluster
 from llm_fleet.inference.front import LoadBalancerFront
 from llm_fleet.inference.model import ModelCheck
-from llm_fleet.inference.service_monitoring import ServiceSight, watch_devices
+from llm_fleet.inference.service_monitoring import ServiceMonitoring, watch_devices
 from llm_fleet.inference.service_plan import NETWORK, ServicePlan, service_name_of
 from llm_fleet.inference.task import SERVER, ServingTask
 from llm_fleet.network.network import Network
@@ -108,7 +108,7 @@ class ServiceBase(Construct):
     """The L1 of the ECS service."""
     log_group: logs.CfnLogGroup
     """What its hosts and containers log into."""
-    sight: ServiceSight
+    monitoring: ServiceMonitoring
     """Its metrics, alarms, dashboard and scaling."""
     _connections: ec2.Connections | None = None
 
@@ -148,23 +148,23 @@ class ServiceBase(Construct):
 
     def metric_waiting(self) -> cloudwatch.IMetric:
         """Return how many requests wait in a task on average."""
-        return self.sight.metrics.waiting().as_cloudwatch()
+        return self.monitoring.metrics.waiting().as_cloudwatch()
 
     def metric_requests_in_task(self) -> cloudwatch.IMetric:
         """Return how many requests a task has on average, waiting and running: what scaling follows."""
-        return self.sight.metrics.requests_in_task().as_cloudwatch()
+        return self.monitoring.metrics.requests_in_task().as_cloudwatch()
 
     def metric_time_to_first_token(self) -> cloudwatch.IMetric:
         """Return the average seconds until the first token."""
-        return self.sight.metrics.time_to_first_token().as_cloudwatch()
+        return self.monitoring.metrics.time_to_first_token().as_cloudwatch()
 
     def metric_server_errors(self) -> cloudwatch.IMetric:
         """Return how many requests servers answered with 5xx."""
-        return self.sight.metrics.server_errors().as_cloudwatch()
+        return self.monitoring.metrics.server_errors().as_cloudwatch()
 
     def metric_unhealthy_hosts(self) -> cloudwatch.IMetric:
         """Return how many tasks did not answer the load balancer's health checks."""
-        return self.sight.metrics.unhealthy_hosts().as_cloudwatch()
+        return self.monitoring.metrics.unhealthy_hosts().as_cloudwatch()
 
     def add_outputs(self) -> None:
         """Give the stack outputs: base URL, model name, how to read the key, and what else an operator asks for."""
@@ -270,7 +270,7 @@ class InferenceService(ServiceBase):
         if isinstance(self.capacity, Ec2Capacity) and self.capacity.first_host is not None:
             # Its time begins when the service's tasks ask for hosts.
             self.capacity.first_host.node.add_dependency(*needed)
-        self.sight = ServiceSight(
+        self.monitoring = ServiceMonitoring(
             self,
             "Sight",
             plan=plan,
@@ -293,7 +293,7 @@ class InferenceService(ServiceBase):
         """Look at a model in S3 before any host is paid for."""
         if plan.model.source is ModelSource.S3:
             check = ModelCheck(
-                self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
+                self, "ModelCheck", model=plan.model, requested=plan.requested, log_encryption_key=encryption_key
             )
             self.capacity.node.add_dependency(check)
 

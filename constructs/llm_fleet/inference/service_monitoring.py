@@ -211,7 +211,7 @@ def service_dashboard(
 
 
 def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:
-    told = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
+    reported = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
     return [
         graph(
             "Time to first token, average (s)",
@@ -225,7 +225,7 @@ def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dic
             metrics.server_errors(),
             metrics.load_balancer_errors(),
             metrics.client_errors(),
-            *told,
+            *reported,
         ),
     ]
 
@@ -255,7 +255,7 @@ def _of_hosts(metrics: ServiceMetrics, *, tasks_at_most: int, neuron_health: boo
     return [*widgets, graph("Neuron hardware errors", found)]
 
 
-class ServiceSight(Construct):
+class ServiceMonitoring(Construct):
     """Metrics of a service and of its load balancer, with alarms, a dashboard and scaling made of the same."""
 
     def __init__(

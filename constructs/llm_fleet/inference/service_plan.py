@@ -16,7 +16,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import Form
 from llm_fleet.rules.inference.fit import GIB, weight_bytes
 from llm_fleet.rules.inference.front import check_front_place
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.rules.inference.service import address_claims, check_service, check_service_name
 from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.model_server import ModelServer
@@ -57,11 +57,11 @@ class ServicePlan:
             *check_service_name(self.name),
             *check_service(spec.narrowed(ServiceSpec, name=None), region=self.region, internet=internet),
         ]
-        told = {problem.path for problem in of_service}
+        reported = {problem.path for problem in of_service}
         problems = [
             *of_service,
             # A closed network has no public subnets either: that is one mistake.
-            *(problem for problem in place if problem.path not in told),
+            *(problem for problem in place if problem.path not in reported),
             *self._image_needs_region(),
             *self._type_is_known(),
         ]
@@ -104,9 +104,9 @@ class ServicePlan:
         return task_cpu_units(self.instance)
 
     @property
-    def asked(self) -> Mapping[str, Any]:
+    def requested(self) -> Mapping[str, Any]:
         """What its server asks of the model: what it must have been compiled for."""
-        return asked_of_model(self.server, self.model, self.instance)
+        return requested_of_model(self.server, self.model, self.instance)
 
     def process(self, stack: cdk.Stack, *, load_seconds: int) -> ServerProcess:
         """Return how the server is started; it gives up loading no sooner than after `load_seconds`."""

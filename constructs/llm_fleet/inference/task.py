@@ -236,7 +236,7 @@ class ServingTask(Construct):
         check = check_container(
             source=plan.model.source,
             path=model_path(plan.model),
-            asked=plan.asked,
+            requested=plan.requested,
             image=process.image,
             mount_points=model_mounts(mount),
             log=driver,

@@ -236,14 +236,14 @@ def node_count(file: BatchFile) -> int | None:
 
 def check_nodes(file: BatchFile, *, partition: str, nodes: int) -> list[Problem]:
     """Check that the file asks for no more nodes than its partition has."""
-    asked = node_count(file)
-    if asked is None or asked <= nodes:
+    requested = node_count(file)
+    if requested is None or requested <= nodes:
         return []
     return [
         Problem(
             code=Code.BATCH_DIRECTIVE,
             message=f"more nodes than partition {partition!r} has: the job would wait for ever",
-            value=asked,
+            value=requested,
             allowed=f"at most {nodes}",
             remedy=f"write --nodes={nodes}, or give the partition more nodes",
             path=("nodes",),

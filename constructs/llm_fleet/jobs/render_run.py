@@ -89,10 +89,10 @@ def _with_settings(file: BatchFile, wanted: Mapping[str, str]) -> list[str]:
     lines = list(file.lines)
     if not wanted:
         return lines
-    told = {one.name: quoted(wanted[one.name]) if one.name in wanted else one.text for one in file.settings}
-    width = max((len(one.name) + 1 + len(told[one.name]) for one in file.settings if one.comment), default=0)
+    reported = {one.name: quoted(wanted[one.name]) if one.name in wanted else one.text for one in file.settings}
+    width = max((len(one.name) + 1 + len(reported[one.name]) for one in file.settings if one.comment), default=0)
     for one in file.settings:
-        lines[one.line - 1] = _line(one, told[one.name], width)
+        lines[one.line - 1] = _line(one, reported[one.name], width)
     return lines
 
 
@@ -126,16 +126,16 @@ def render_run(
     chosen = stages_of(run) if stages is None else tuple(stages)
     own = dict(settings or {})
     shared = dict(run_settings(run))
-    told = {name: dict(stage_settings(run, name)) for name in job_stages()}
+    reported = {name: dict(stage_settings(run, name)) for name in job_stages()}
     raise_problems(
         [
             *check_stages(chosen, stages_of(run), why=f"run {run.name!r} has no such stage"),
-            *_check_own(own, {*shared, *(name for one in told.values() for name in one)}),
+            *_check_own(own, {*shared, *(name for one in reported.values() for name in one)}),
             *check_known(own, chosen),
         ],
         subject=f"run {run.name}",
     )
-    files = _render(chosen, shared, told, own, {name: directives(run, name) for name in chosen})
+    files = _render(chosen, shared, reported, own, {name: directives(run, name) for name in chosen})
     if run.smp is not None:
         files[SMP] = render_smp(run.smp, run)
     return files
@@ -184,7 +184,7 @@ def check_known(settings: Iterable[str], stages: Iterable[str]) -> list[Problem]
     ]
 
 
-def _check_own(settings: Iterable[str], told: set[str]) -> list[Problem]:
+def _check_own(settings: Iterable[str], reported: set[str]) -> list[Problem]:
     return [
         Problem(
             code=Code.BATCH_SETTING,
@@ -193,20 +193,20 @@ def _check_own(settings: Iterable[str], told: set[str]) -> list[Problem]:
             remedy="change it there, so that it is checked with all the rest",
         )
         for name in settings
-        if name in told
+        if name in reported
     ]
 
 
 def _render(
     stages: Sequence[str],
     shared: Mapping[str, str],
-    told: Mapping[str, Mapping[str, str]],
+    reported: Mapping[str, Mapping[str, str]],
     own: Mapping[str, str],
     options: Mapping[str, Mapping[str, str | None]],
 ) -> dict[str, str]:
     files = {RUN: render_batch_file(template(RUN), settings={**shared, **_of(own, shared_settings().settings)})}
     for name in stages:
-        settings = {**told.get(name, {}), **_of(own, job_stages()[name].settings)}
+        settings = {**reported.get(name, {}), **_of(own, job_stages()[name].settings)}
         text = render_batch_file(template(name), settings=settings, directives=options[name], subject=f"stage {name}")
         files[job_stages()[name].file] = text
     return files

@@ -73,11 +73,11 @@ def report_place(wanted: NodeReports, bucket: s3.IBucket, prefix: str) -> Report
     if wanted == NodeReports.NONE:
         return None
     facts = load("lifecycle")
-    told = wanted == NodeReports.ALL
+    reported = wanted == NodeReports.ALL
     return ReportPlace(
         s3_uri=f"s3://{bucket.bucket_name}/{prefix}/",
-        metric_namespace=facts["metric_namespace"] if told else None,
-        event_bus=facts["event_bus"] if told else None,
+        metric_namespace=facts["metric_namespace"] if reported else None,
+        event_bus=facts["event_bus"] if reported else None,
     )
 
 

@@ -10,7 +10,7 @@ from llm_fleet.named_files.named_file import certificate_text, check_own_folder,
 from llm_fleet.rules.downloads_lock import check_mirror
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring import check_metrics
-from llm_fleet.rules.node_setup import check_node_setup, check_nodes_told
+from llm_fleet.rules.node_setup import check_node_settings_used, check_node_setup
 from llm_fleet.rules.own_steps import check_neuron_pinned
 from llm_fleet.rules.people import check_people
 from llm_fleet.rules.problem import Problem
@@ -55,7 +55,7 @@ def check_nodes(
         *(problem.under("metrics") for problem in metrics),
         *people,
         *(problem.under("training") for problem in training),
-        *check_nodes_told(cluster, scripts, place.groups),
+        *check_node_settings_used(cluster, scripts, place.groups),
     ]
 
 
@@ -111,9 +111,9 @@ class _UnusedEfa:
         """Look at the file system itself, once all its clusters are there."""
         if node.node.path != self._path:
             return
-        told = [str(claim.node.try_get_context(_UNUSED) or "") for claim in _claims(node)]
-        if all(told):
-            cdk.Annotations.of(node).add_warning_v2("llm-fleet:lustre-efa-unused", "; ".join(told))
+        reported = [str(claim.node.try_get_context(_UNUSED) or "") for claim in _claims(node)]
+        if all(reported):
+            cdk.Annotations.of(node).add_warning_v2("llm-fleet:lustre-efa-unused", "; ".join(reported))
 
 
 def _claims(lustre: IConstruct) -> list[IConstruct]:

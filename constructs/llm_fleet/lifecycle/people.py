@@ -41,17 +41,17 @@ def sssd_options(directory: Directory) -> dict[str, str]:
 
 def render_people(accounts: Sequence[SlurmAccount], directory: Directory | None) -> dict[str, Any]:
     """Return the keys that a manifest has for them; none without them, so that other manifests stay as they are."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     if accounts:
-        told["slurm_accounts"] = {
+        reported["slurm_accounts"] = {
             "image_account": slurm_limit_facts().image_account,
             "enforce": list(slurm_limit_facts().enforce),
             "counted": counted_resources(accounts),
             "tree": [_account(account) for account in _from_the_root(accounts)],
         }
     if directory is not None:
-        told["directory"] = _directory(directory)
-    return told
+        reported["directory"] = _directory(directory)
+    return reported
 
 
 def counted_resources(accounts: Sequence[SlurmAccount]) -> list[str]:

@@ -42,7 +42,7 @@ class FunctionCode:
     """Why its log may be encrypted by CloudWatch's own key."""
 
     @classmethod
-    def of_package(cls, name: str, **told: Any) -> Self:
+    def of_package(cls, name: str, **reported: Any) -> Self:
         """Return the code of the package `name` of `llm_fleet.functions`, whose module `handler` has the handler."""
         folder = Path(next(iter(functions.__path__)), name)
         return cls(
@@ -50,7 +50,7 @@ class FunctionCode:
             files=lambda: read_folder(folder),
             below=f"{name}/",
             handler=f"{name}.handler.handler",
-            **told,
+            **reported,
         )
 
 

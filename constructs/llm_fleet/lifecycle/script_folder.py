@@ -65,8 +65,8 @@ def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
     if own is None:
         return files
     below = load("lifecycle")["own_steps_folder"]
-    beside = [replace(file, path=f"{below}/{file.path}") for file in read_folder(own)]
-    return tuple(sorted([*files, *beside], key=lambda file: file.path))
+    next_to = [replace(file, path=f"{below}/{file.path}") for file in read_folder(own)]
+    return tuple(sorted([*files, *next_to], key=lambda file: file.path))
 
 
 def _files(folder: str, below: str) -> Iterator[ScriptFile]:

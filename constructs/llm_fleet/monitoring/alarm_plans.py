@@ -162,7 +162,7 @@ def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...
         ),
         steady(
             "IdleUnused",
-            _used_by_nobody(name),
+            _used_by_no_one(name),
             threshold=percent,
             below=True,
             minutes=unused,
@@ -189,7 +189,7 @@ def _used_by_allocated(name: str) -> MetricMath:
     )
 
 
-def _used_by_nobody(name: str) -> MetricMath:
+def _used_by_no_one(name: str) -> MetricMath:
     return MetricMath(
         expression=f"IF(allocated < 1, used, {_BUSY})",
         metrics={
@@ -289,7 +289,7 @@ def _silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
 
 def _slurm_silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
     minutes = thresholds.figure("silent_minutes")
-    told = MetricMath(
+    reported = MetricMath(
         expression=f"IF(reporting > 0, FILL(slurm, 0), {_BUSY})",
         metrics={
             "reporting": node_metric("nodes_reporting", name, statistic="Sum"),
@@ -300,7 +300,7 @@ def _slurm_silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
     )
     return steady(
         "SlurmSilent",
-        told,
+        reported,
         threshold=1,
         below=True,
         minutes=minutes,

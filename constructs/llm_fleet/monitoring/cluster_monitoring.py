@@ -151,7 +151,7 @@ class ClusterMonitoring(Construct):
         """What is watched."""
         self.topic: sns.ITopic = topic_of(self, "Told", spec.alarms.topic) or AlarmTopic(self, "Topic")
         """Who is told. Subscribe to it for more."""
-        self._tell(spec.alarms)
+        self._report(spec.alarms)
         self._cluster_plans = [self._watch(number, cluster) for number, cluster in enumerate(self.clusters)]
         self.observer: ClusterObserver | None = self._observe(
             usual_retention() if spec.log_retention_days is None else spec.log_retention_days, log_encryption_key
@@ -201,7 +201,7 @@ class ClusterMonitoring(Construct):
         ChatConfiguration(self, f"Chat{self._chats}", name=name, channel=channel, topic=self.topic)
         self._chats += 1
 
-    def _tell(self, alarms: ClusterAlarms) -> None:
+    def _report(self, alarms: ClusterAlarms) -> None:
         for number, email in enumerate(alarms.emails):
             sns.CfnSubscription(
                 self, f"Email{number}", topic_arn=self.topic.topic_arn, protocol="email", endpoint=email

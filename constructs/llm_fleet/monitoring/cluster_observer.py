@@ -98,7 +98,7 @@ def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
             below=True,
             periods=_HALF_HOUR,
             missing="missing",
-            tells_silence=True,
+            reports_silence=True,
             meaning="The function that counts nodes has not run for half an hour: alarms on nodes are blind. Look "
             "whether its rule is enabled, and whether the account's Lambda functions are throttled.",
         ),

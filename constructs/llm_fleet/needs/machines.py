@@ -259,7 +259,7 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
 def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
     """Return those that SageMaker rents out beside clusters; jobs, notebooks and Studio may have none for long."""
     for name, endpoint in fleet.endpoints.items():
-        inside = endpoint.stands_in_network(fleet_has_one=fleet.network is not None)
+        inside = endpoint.is_in_network(fleet_has_one=fleet.network is not None)
         yield _of_endpoint(name, endpoint, _network_zones(fleet) if inside else ())
     for name, job in fleet.training_jobs.items():
         yield _of_job(name, job, _zones_of_job(job, fleet))
@@ -391,7 +391,7 @@ class CheckpointNeed:
         spec, wanted = self.supply.spec, self.wanted_mb_per_second
         variant, size = spec.variant, spec.effective_capacity_gib
         if variant is None or size is None:
-            return f"write `throughput: {_sold(variant and variant.throughput_capacity, wanted)} MB/s`"
+            return f"write `throughput: {_offered(variant and variant.throughput_capacity, wanted)} MB/s`"
         tib = size / lustre_need_facts().gib_per_tib
         for throughput in sorted(variant.throughputs):
             tier = variant.tier(throughput)
@@ -400,12 +400,12 @@ class CheckpointNeed:
         most = max(variant.throughputs, default=lustre_need_facts().scratch_mb_per_tib)
         tier = variant.tier(most) or variant.tiers[0]
         needed = math.ceil(wanted / most * lustre_need_facts().gib_per_tib)
-        larger = _sold(tier.capacity, needed)
-        told = f"`throughput: {most} MB/s/TiB` and " if variant.throughputs else ""
-        return f"write {told}`size: {larger} GiB`"
+        larger = _offered(tier.capacity, needed)
+        reported = f"`throughput: {most} MB/s/TiB` and " if variant.throughputs else ""
+        return f"write {reported}`size: {larger} GiB`"
 
 
-def _sold(steps: Steps | None, wanted: int) -> int:
+def _offered(steps: Steps | None, wanted: int) -> int:
     """Return the least amount on the ladder that is `wanted` or more."""
     if steps is None or steps.accepts(wanted):
         return wanted

@@ -150,11 +150,11 @@ class FleetNetwork(Network):
         )
         inner = self._vpc.private_subnets or self._vpc.isolated_subnets
         own = self._vpc.public_subnets if public else inner[: len(self._zone_ids)]
-        further = self._load_balancer_subnets
+        additional = self._load_balancer_subnets
         return MappingProxyType(
             {
                 **dict(zip(self._zone_ids, own, strict=bool(own))),
-                **((further.public if public else further.private) if further else {}),
+                **((additional.public if public else additional.private) if additional else {}),
             }
         )
 
@@ -165,10 +165,10 @@ class FleetNetwork(Network):
             (zone.compute.ref, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
             for zone in self.zones
         ]
-        further = self._load_balancer_subnets
+        additional = self._load_balancer_subnets
         others = [
-            *(further.private.values() if further else ()),
-            *(further.public.values() if further else ()),
+            *(additional.private.values() if additional else ()),
+            *(additional.public.values() if additional else ()),
             *(self._database_subnets.subnets if self._database_subnets else ()),
         ]
         return (*(id for ids in zones for id in ids), *(subnet.subnet_id for subnet in others))

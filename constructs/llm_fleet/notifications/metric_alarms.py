@@ -124,7 +124,7 @@ class AlarmPlan:
     """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
     meaning: str
     """What has happened, and what to do. One line, for whoever is called at night."""
-    tells_silence: bool = False
+    reports_silence: bool = False
     """Whether it tells when it no longer knows anything; only with `missing` for no value.
 
     For what must speak: an alarm on no value as `breaching` rings at its own deployment, before anything could speak.
@@ -186,7 +186,7 @@ def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: 
         alarm_actions=actions,
         # Of an alarm's first minutes: assumption: first-ok-sends-a-message
         ok_actions=actions,
-        insufficient_data_actions=actions if plan.tells_silence else None,
+        insufficient_data_actions=actions if plan.reports_silence else None,
     )
 
 

@@ -18,7 +18,7 @@ from llm_fleet.lifecycle.cluster_metrics import metrics_rights, report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.training_runtime import image_repositories
-from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, further_shared_folders
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, additional_shared_folders
 from llm_fleet.parallelcluster.provider import keys_of_storage, own_scripts
 from llm_fleet.parallelcluster.render_configuration import Hooks, NodeHooks, NodePolicies, NodeScript
 from llm_fleet.references import bucket_of
@@ -42,7 +42,7 @@ def manifest_of(
         region=plan.shape.region,
         groups=node_groups(plan.shape),
         mounts=plan.mounts.node_mounts(),
-        shared_folders=further_shared_folders(plan.shape, plan.mounts),
+        shared_folders=additional_shared_folders(plan.shape, plan.mounts),
         # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
         spec=plan.shape,
@@ -75,8 +75,8 @@ def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
     """Return the bucket of the scripts of `plan`, made at `scope` unless told; `None` when no node runs any."""
     if plan.shape.scripts is None:
         return None
-    told = bucket_of(scope, plan.shape.scripts.bucket)
-    return told or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
+    reported = bucket_of(scope, plan.shape.scripts.bucket)
+    return reported or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
 
 
 def add_bundle(
@@ -188,12 +188,12 @@ def add_node_rights(
     place = Place.of(scope)
     data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
 
-    def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
+    def make(id: str, kind: str, groups: set[str], section: Any, *additional: Permission) -> NamedPolicy | None:
         features = _features(scope, plan, scripts, data, groups)
         if kind == "queues":
             features = replace(features, **_of_jobs(plan, place))
         own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
-        permissions = [*parallelcluster_permissions(features, place), *own, *further]
+        permissions = [*parallelcluster_permissions(features, place), *own, *additional]
         statements = _of_accounting(plan) if kind == "head" else []
         if not permissions and not statements:
             return None

@@ -115,8 +115,8 @@ class FleetMounts:
 
 def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
     """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
-    told = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
-    return list({(problem.code, problem.path, problem.message): problem for problem in told}.values())
+    reported = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
+    return list({(problem.code, problem.path, problem.message): problem for problem in reported}.values())
 
 
 def resolve_head_node(head_node: HeadNode, network: Network, subnet: ec2.ISubnet | None) -> HeadNode:
@@ -181,7 +181,7 @@ def iam_overrides(spec: ParallelClusterSpec) -> dict[str, Any]:
     return {**spec.overrides, "Iam": {**spec.overrides.get("Iam", {}), **section}}
 
 
-def tells_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
+def reports_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
     """Return whether `overrides` have a section of the user's own beside `directory`."""
     return directory is not None and overrides.get(_SECTION) != directory_section(directory)
 
@@ -213,7 +213,7 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
     return slurm.model_copy(update={"custom_settings": (*slurm.custom_settings, *lines)})
 
 
-def further_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
+def additional_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts) -> list[SharedFolder]:
     """Return the file systems of the cluster besides those of the fleet: ParallelCluster mounts each on every node."""
     of_fleet = {mount.mount_path for mount in mounts.node_mounts()}
     return [shared_folder(each) for each in shape.shared_storage if each.mount_dir not in of_fleet]
@@ -246,7 +246,7 @@ def cluster_problems(shape: PlacedParallelCluster) -> list[Problem]:
 def _people(shape: PlacedParallelCluster) -> Iterator[Problem]:
     if shape.slurm_accounts:
         yield from check_parallelcluster_enforces(shape.slurm.custom_settings, shape.slurm.custom_settings_file)
-    if tells_directory_twice(shape.overrides, shape.directory):
+    if reports_directory_twice(shape.overrides, shape.directory):
         yield directory_twice("directory")
 
 

@@ -29,7 +29,7 @@ from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_t
 from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
 from llm_fleet.spec.references import BUCKET, SECURITY_GROUP
-from llm_fleet.storage.file_systems import beside_primary
+from llm_fleet.storage.file_systems import next_to_primary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     if plan.shape.accounting is not None:
         yield from plan.shape.accounting.servers
     for file_system in plan.mounts.file_systems:
-        yield from beside_primary(file_system)
+        yield from next_to_primary(file_system)
 
 
 _TYPE = "Custom::PclusterCluster"

@@ -104,7 +104,7 @@ class NodePolicies:
     """By login pool."""
 
 
-_NOBODY = "127.0.0.1/32"
+_NO_ONE = "127.0.0.1/32"
 """A block that no packet comes from: without one, ParallelCluster lets the whole internet in."""
 
 
@@ -136,12 +136,12 @@ def render_dcv(dcv: Dcv | None) -> dict[str, Any] | None:
     """Return `Dcv`."""
     if dcv is None:
         return None
-    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips or _NOBODY})
+    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips or _NO_ONE})
 
 
 def render_ssh(allowed_ips: str | None, key_name: str | None = None) -> dict[str, Any]:
     """Return `Ssh`."""
-    return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NOBODY})
+    return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NO_ONE})
 
 
 def render_placement_group(group: PlacementGroup | None) -> dict[str, Any] | None:

@@ -87,13 +87,13 @@ def check_key_prefix(prefix: str | None, code: AnyCode) -> Iterator[Problem]:
     fault = None if prefix is None or is_unresolved(prefix) else _fault(prefix)
     if prefix is None or fault is None:
         return
-    mended = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
-    mended = "".join(character for character in mended if character not in _PATTERN)
-    mended = "/".join(part for part in mended.split("/") if part not in ("", ".", ".."))
+    repaired = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
+    repaired = "".join(character for character in repaired if character not in _PATTERN)
+    repaired = "/".join(part for part in repaired.split("/") if part not in ("", ".", ".."))
     yield Problem(
         code=code,
         message=f"the prefix {fault}",
-        remedy=f"write {mended!r}" if mended else "leave it out for the whole bucket",
+        remedy=f"write {repaired!r}" if repaired else "leave it out for the whole bucket",
         path=("prefix",),
         value=prefix,
     )
@@ -168,8 +168,8 @@ def _check_count(repositories: Sequence[DataRepository]) -> Iterator[Problem]:
 
 def _check_backups(spec: LustreSpec) -> Iterator[Problem]:
     backups = spec.backups or LustreBackups()
-    asked = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
-    for name, value in asked.items():
+    requested = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
+    for name, value in requested.items():
         if value and not is_unresolved(value):
             yield spec.wrong(
                 ("backups", name),

@@ -122,7 +122,7 @@ class Code(AnyCode):
     STEP_LIMIT = "LF426", "a time limit or number of retries that no step can have"
     DOWNLOADS_LOCK = "LF427", "a lock file of downloads that cannot be used"
     DOWNLOADS_MIRROR = "LF428", "a mirror of downloads that cannot be used"
-    NODES_NOT_TOLD = "LF429", "something for nodes that no node would be told of"
+    NODE_SETTINGS_UNUSED = "LF429", "something for nodes that no node would be told of"
 
     # LF45x Neuron, LF46x downloads and their mirror
     NEURON_RELEASE_UNKNOWN = "LF450", "a Neuron release that the catalog does not have"

@@ -15,7 +15,7 @@ from llm_fleet.spec.cluster import Downloads
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"https?://[^\s/]+/\S+")
-_MAKE_ANEW = "make the file anew with `llm-fleet mirror lock`; it is never written by hand"
+_MAKE_AGAIN = "make the file anew with `llm-fleet mirror lock`; it is never written by hand"
 
 
 def check_lock(document: Any) -> list[Problem]:
@@ -116,7 +116,7 @@ def _requirements(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
                     message=problem.message,
                     path=problem.path,
                     value=name,
-                    remedy=did_you_mean(name, names, otherwise=_MAKE_ANEW),
+                    remedy=did_you_mean(name, names, otherwise=_MAKE_AGAIN),
                 )
 
 
@@ -131,7 +131,7 @@ def _total(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
 
 
 def _problem(message: str, value: Any, *path: str | int) -> Problem:
-    return Problem(code=Code.DOWNLOADS_LOCK, message=message, remedy=_MAKE_ANEW, path=path, value=value)
+    return Problem(code=Code.DOWNLOADS_LOCK, message=message, remedy=_MAKE_AGAIN, path=path, value=value)
 
 
 _S3 = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?")

@@ -253,14 +253,14 @@ def _check_name(name: str) -> Iterator[Problem]:
     longest = limits.volume_name_length
     if is_unresolved(name) or (re.fullmatch(limits.volume_name, name, re.ASCII) and len(name) <= longest):
         return
-    mended = re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).lstrip(".:-")[:longest]
+    repaired = re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).lstrip(".:-")[:longest]
     yield Problem(
         code=Code.OPEN_ZFS_VOLUME_NAME,
         path=("name",),
         value=name,
         message="this is no name of an OpenZFS volume",
         allowed=f"1 to {longest} letters, digits and _ . : -, of which the first is a letter, a digit or _",
-        remedy=f"write {mended!r}" if mended else "write a name such as 'apps'",
+        remedy=f"write {repaired!r}" if repaired else "write a name such as 'apps'",
     )
 
 

@@ -176,12 +176,12 @@ def check_budget_tag(tag: str | None, tags: Mapping[str, str]) -> Iterator[Probl
 
 
 def _check_shares(budget: FleetBudget) -> Iterator[Problem]:
-    told = budget.at_percent
-    if is_list_token(told):
+    reported = budget.at_percent
+    if is_list_token(reported):
         return
     wrong = [
         problem.under("at_percent", index)
-        for index, value in enumerate(told)
+        for index, value in enumerate(reported)
         for problem in check_positive(
             value,
             AlarmCode.FLEET_BUDGET_SHARE,
@@ -191,12 +191,12 @@ def _check_shares(budget: FleetBudget) -> Iterator[Problem]:
     ]
     yield from wrong
     room = (fleet_budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
-    twice = len(set(told)) != len(told)
-    if not wrong and (twice or not 0 < len(told) <= room):
+    twice = len(set(reported)) != len(reported)
+    if not wrong and (twice or not 0 < len(reported) <= room):
         yield budget.wrong(
             "at_percent",
             AlarmCode.FLEET_BUDGET_SHARE,
-            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(told)}",
+            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, not {len(reported)}",
             "write each share once, e.g. 50, 80 and 100",
             allowed=f"1 to {room} different shares",
         )

@@ -67,8 +67,8 @@ def check_network(
 @rule
 def check_existing_network(spec: ExistingNetworkSpec, *, region: str | None = None) -> Iterator[Problem]:
     """Return all that is wrong with what is told of an existing network, by the attribute names of its description."""
-    told = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
-    named = {name: zones for name, zones in told.items() if zones or name == "subnets"}
+    reported = {"subnets": spec.subnets, "private_subnets": spec.private_subnets, "public_subnets": spec.public_subnets}
+    named = {name: zones for name, zones in reported.items() if zones or name == "subnets"}
     for name, zones in named.items():
         for problem in check_zones(tuple(zones), region=region):  # Each is placed where the subnet is named.
             where = (tuple(zones)[part] for part in problem.path if isinstance(part, int))
@@ -158,7 +158,7 @@ def interface_endpoints(
     needed = [
         endpoint.name
         for endpoint in node_endpoints()
-        if ("always" in endpoint.needed_by and (closed or endpoint.beside_nat))
+        if ("always" in endpoint.needed_by and (closed or endpoint.next_to_nat))
         or any(feature in endpoint.needed_by for feature in features)
     ]
     return tuple(dict.fromkeys([*needed, *extra]))

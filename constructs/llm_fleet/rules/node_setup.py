@@ -353,7 +353,7 @@ _READ_BY_SCRIPTS = (
 )
 
 
-def check_nodes_told(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
+def check_node_settings_used(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequence[NodeGroup]) -> list[Problem]:
     """Return what is given and no node of `groups` would be told of."""
     steps = [("scripts", name) for name in ("skip_steps", "own") if getattr(scripts, name)]
     if not any(group.hook for group in groups):
@@ -364,12 +364,12 @@ def check_nodes_told(cluster: ClusterSpec, scripts: NodeScripts, groups: Sequenc
     elif scripts.scripts is not None:
         why = "the scripts are your own, and llm-fleet knows the steps of its own ones only"
         remedy = "remove it, or leave the folder out and have llm-fleet's scripts run with own steps among theirs"
-        return [_not_told(path, why, remedy) for path in steps]
+        return [_not_reported(path, why, remedy) for path in steps]
     else:
         return []
     given = [(name,) for name in _READ_BY_SCRIPTS if getattr(cluster, name)]
-    return [_not_told(path, why, remedy) for path in (*given, *steps)]
+    return [_not_reported(path, why, remedy) for path in (*given, *steps)]
 
 
-def _not_told(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
-    return Problem(code=Code.NODES_NOT_TOLD, message=f"no node is told of this: {why}", remedy=remedy, path=path)
+def _not_reported(path: tuple[PathPart, ...], why: str, remedy: str) -> Problem:
+    return Problem(code=Code.NODE_SETTINGS_UNUSED, message=f"no node is told of this: {why}", remedy=remedy, path=path)

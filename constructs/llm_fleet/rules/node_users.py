@@ -85,12 +85,12 @@ def _name(name: str) -> Iterator[Problem]:
     if is_unresolved(name):
         return
     if not facts.name_form.fullmatch(name):
-        mended = "".join(character for character in name.lower() if character.isascii() and character.isalnum())
-        mended = mended.lstrip("0123456789")[:32]
+        repaired = "".join(character for character in name.lower() if character.isascii() and character.isalnum())
+        repaired = repaired.lstrip("0123456789")[:32]
         yield Problem(
             code=Code.USER_NAME,
             message="Linux takes no such user name",
-            remedy=f"write {mended!r}" if mended else "write a word of lower-case letters",
+            remedy=f"write {repaired!r}" if repaired else "write a word of lower-case letters",
             path=("name",),
             value=name,
             allowed="1 to 32 lower-case letters, digits, hyphens and underscores; a letter or underscore first",
@@ -136,14 +136,14 @@ def _account(account: str | None) -> Iterator[Problem]:
     yield Problem(
         code=Code.USER_ACCOUNT,
         message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
-        remedy=f"write {_mended_account(account)!r}",
+        remedy=f"write {_fixed_account(account)!r}",
         path=("slurm_account",),
         value=account,
         allowed="lower-case letters, digits, dots, hyphens and underscores",
     )
 
 
-def _mended_account(account: str) -> str:
+def _fixed_account(account: str) -> str:
     kept = "".join(character if character.isascii() and character.isalnum() else "-" for character in account.lower())
     return kept.strip("-")[:63] or "research"
 
@@ -176,12 +176,14 @@ def check_homes(users: Sequence[ClusterUser], *, shared_paths: Sequence[str], ho
     `shared_paths`: where nodes mount shared file systems. `home_is_shared`: the platform shares /home by itself.
     """
     shared = [*shared_paths, *(["/home"] if home_is_shared else [])]
-    told = [(index, user) for index, user in enumerate(users) if user.home is not None and not is_unresolved(user.home)]
-    faults = {index: _home_fault(user) for index, user in told}
+    reported = [
+        (index, user) for index, user in enumerate(users) if user.home is not None and not is_unresolved(user.home)
+    ]
+    faults = {index: _home_fault(user) for index, user in reported}
     return [
-        *(_wrong_home(index, user, faults[index]) for index, user in told if faults[index]),
-        *(problem for index, user in told if not faults[index] for problem in _local_home(index, user, shared)),
-        *_shared_homes([(index, user) for index, user in told if not faults[index]]),
+        *(_wrong_home(index, user, faults[index]) for index, user in reported if faults[index]),
+        *(problem for index, user in reported if not faults[index] for problem in _local_home(index, user, shared)),
+        *_shared_homes([(index, user) for index, user in reported if not faults[index]]),
     ]
 
 
@@ -223,9 +225,9 @@ def _local_home(index: int, user: ClusterUser, shared: Sequence[str]) -> Iterato
     )
 
 
-def _shared_homes(told: Sequence[tuple[int, ClusterUser]]) -> Iterator[Problem]:
+def _shared_homes(reported: Sequence[tuple[int, ClusterUser]]) -> Iterator[Problem]:
     owners: dict[str, str] = {}
-    for index, user in told:
+    for index, user in reported:
         owner = owners.setdefault(str(user.home), user.name)
         if owner != user.name:
             yield Problem(
@@ -281,14 +283,14 @@ def _two_ids(known: Sequence[Known]) -> Iterator[Problem]:
         if other.ids == one.ids:
             continue
         attribute = "uid" if other.user.uid != one.user.uid else "gid"
-        told = dict(zip(("uid", "gid"), zip(other.ids, one.ids, strict=True), strict=True))[attribute]
+        reported = dict(zip(("uid", "gid"), zip(other.ids, one.ids, strict=True), strict=True))[attribute]
         yield Problem(
             code=PeopleCode.TWO_IDS,
-            message=f"{one.user.name} has the {attribute} {told[0]} in {other.where} and {told[1]} in {one.where}; "
-            "files belong to ids, so each would be a stranger to the other's files",
-            remedy=f"write `{attribute}: {told[0]}`, or choose another login name for another person",
+            message=f"{one.user.name} has the {attribute} {reported[0]} in {other.where} and "
+            f"{reported[1]} in {one.where}. Files belong to ids, so each would be a stranger to the other's files",
+            remedy=f"write `{attribute}: {reported[0]}`, or choose another login name for another person",
             path=(*one.path, attribute),
-            value=told[1],
+            value=reported[1],
         )
 
 

@@ -58,12 +58,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def _form(step: OwnStep) -> Iterator[Problem]:
     """Return what is wrong with `step` whatever else there is."""
     if not _NAME.fullmatch(step.name):
-        mended = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
+        repaired = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
         yield step.wrong(
             "name",
             Code.STEP_NAME,
             "this is no name of a step",
-            f"write {mended!r}" if mended else "write a word of lower-case letters",
+            f"write {repaired!r}" if repaired else "write a word of lower-case letters",
             allowed="lower-case letters, digits and underscores; a letter first",
         )
     if not step.roles:

@@ -37,10 +37,12 @@ def check_people(
     found = check_slurm_accounts(slurm_accounts, users, has_accounting=has_accounting)
     if directory is None:
         return found
-    told = check_directory(directory, users, certificate_text=certificate_text, on_parallelcluster=on_parallelcluster)
+    reported = check_directory(
+        directory, users, certificate_text=certificate_text, on_parallelcluster=on_parallelcluster
+    )
     if not (on_parallelcluster or directory.sssd_on_image):
-        told += check_sssd_packages(pinned)
-    return [*found, *(problem.under("directory") for problem in told)]
+        reported += check_sssd_packages(pinned)
+    return [*found, *(problem.under("directory") for problem in reported)]
 
 
 _COUNTS = ("fairshare", "grp_jobs", "grp_submit_jobs", "max_jobs", "max_submit_jobs", "max_wall_minutes")
@@ -60,8 +62,8 @@ def check_slurm_accounts(
         *_tree(accounts),
         *(problem.under(index) for index, account in enumerate(accounts) for problem in _check_account(account)),
     ]
-    told = [*_no_accounting(has_accounting), *(problem.under("slurm_accounts") for problem in own)]
-    return [*told, *(problem.under("users") for problem in _members(accounts, users))]
+    reported = [*_no_accounting(has_accounting), *(problem.under("slurm_accounts") for problem in own)]
+    return [*reported, *(problem.under("users") for problem in _members(accounts, users))]
 
 
 def _no_accounting(has_accounting: bool) -> Iterator[Problem]:

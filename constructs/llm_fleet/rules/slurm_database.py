@@ -264,14 +264,14 @@ def _check_address(uri: str | None) -> Iterator[Problem]:
         return
     scheme = _SCHEME.match(uri)
     fault = f"begins with a scheme, {scheme[0]}" if scheme else "is no host name with a port"
-    mended = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
+    repaired = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
     yield Problem(
         code=Code.ACCOUNTING_ADDRESS,
         path=("endpoint",),
         value=uri,
         message=f"the address of the database {fault}",
         allowed="<host> or <host>:<port>, with a port of 1 to 65535",
-        remedy=f"write `{mended['host']}:{slurm_database_facts().port}`" if mended else "write its host name",
+        remedy=f"write `{repaired['host']}:{slurm_database_facts().port}`" if repaired else "write its host name",
     )
 
 
@@ -299,14 +299,14 @@ def _check_sign_in(accounting: Accounting) -> Iterator[Problem]:
 def _check_database_name(name: str | None) -> Iterator[Problem]:
     if name is None or is_unresolved(name) or re.fullmatch(slurm_database_facts().database_name, name):
         return
-    mended = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
+    repaired = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
     yield Problem(
         code=Code.ACCOUNTING_SCHEMA,
         path=("database_name",),
         value=name,
         message="ParallelCluster refuses this name of a schema",
         allowed="1 to 64 lower-case letters, digits and underscores",
-        remedy=f"write {mended!r}" if mended else "leave it out: the cluster is given a schema of its own",
+        remedy=f"write {repaired!r}" if repaired else "leave it out: the cluster is given a schema of its own",
     )
 
 

@@ -26,12 +26,12 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
     faults = _faults(value, limit)
     if not faults:
         return []
-    mended = mend_hyphenated_name(value, limit)
+    repaired = fix_hyphenated_name(value, limit)
     return [
         Problem(
             code=code,
             message=f"the {what} {' and '.join(faults)}",
-            remedy=f"write {mended!r}" if mended else f"give the {what} a letter or a digit",
+            remedy=f"write {repaired!r}" if repaired else f"give the {what} a letter or a digit",
             path=path,
             value=value,
             allowed=f"{limit.range} letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
@@ -39,7 +39,7 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
     ]
 
 
-def mend_hyphenated_name(value: str, limit: Limit) -> str:
+def fix_hyphenated_name(value: str, limit: Limit) -> str:
     """Return the name most like `value` that has the form; empty when nothing of it can stay."""
     hyphenated = re.sub(r"-+", "-", _NOT_ALLOWED.sub("-", value))
     return hyphenated.strip("-")[: limit.maximum].rstrip("-")
@@ -171,7 +171,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return type(value) in (int, float)
 
 
-_LIKENESS = 0.6
+_SIMILARITY = 0.6
 """difflib's own default: below it an offer misleads more often than it helps."""
 
 
@@ -181,7 +181,7 @@ def nearest(value: str, candidates: Iterable[str]) -> str | None:
     Of equally like candidates the first in sorted order wins, so that a message is always the same.
     """
     by_folded = {candidate.casefold(): candidate for candidate in sorted(candidates, reverse=True)}
-    matches = get_close_matches(value.strip().casefold(), sorted(by_folded), n=1, cutoff=_LIKENESS)
+    matches = get_close_matches(value.strip().casefold(), sorted(by_folded), n=1, cutoff=_SIMILARITY)
     return by_folded[matches[0]] if matches else None
 
 

@@ -27,7 +27,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import Form, check_forms, check_is_spec, key_form, network_form, topic_form
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
-from llm_fleet.sagemaker.endpoint_monitoring import EndpointSight
+from llm_fleet.sagemaker.endpoint_monitoring import EndpointMonitoring
 from llm_fleet.sagemaker.endpoint_operations import EndpointAfterwards
 from llm_fleet.sagemaker.endpoint_permissions import EndpointCapture, endpoint_permissions
 from llm_fleet.sagemaker.render_endpoint import EndpointPlan, render_config, render_endpoint, render_model
@@ -225,7 +225,7 @@ class HuggingFaceEndpoint(EndpointBase):
             self, "Capture", capture=endpoint.data_capture, endpoint_name=plan.name, encryption_key=encryption_key
         )
         """Where requests and answers are kept."""
-        self.sight = EndpointSight(self, "Sight", plan=plan, log_group=self.log_group, topic=topic)
+        self.monitoring = EndpointMonitoring(self, "Sight", plan=plan, log_group=self.log_group, topic=topic)
         """Its alarms and its dashboard."""
         self._make(plan, network, encryption_key, topic)
 
@@ -256,13 +256,13 @@ class HuggingFaceEndpoint(EndpointBase):
             self,
             plan,
             config_name=self.endpoint_config.attr_endpoint_config_name,
-            rollout=self.sight.deployment_config(),
-            update=self.sight.update_arguments(),
+            rollout=self.monitoring.deployment_config(),
+            update=self.monitoring.update_arguments(),
         )
         # Gone before any of these goes, and not there before all of these are: SageMaker would make a log group of its
         # own, and instances without the role cannot be taken down.
         self.endpoint.node.add_dependency(self.log_group, made, *([network.connectivity] if network else ()))
-        self.sight.before(self.endpoint)
+        self.monitoring.before(self.endpoint)
         self.afterwards = EndpointAfterwards(
             self,
             "Afterwards",
@@ -284,7 +284,7 @@ class HuggingFaceEndpoint(EndpointBase):
             in_network=in_network,
             volume_key_arn=volume_key_arn,
         )
-        return [*of_endpoint, *self.capture.permissions, *self.sight.permissions]
+        return [*of_endpoint, *self.capture.permissions, *self.monitoring.permissions]
 
     def _vpc(self, network: Network | None) -> sagemaker.CfnModel.VpcConfigProperty | None:
         """Return where the instances stand; make their security group there."""

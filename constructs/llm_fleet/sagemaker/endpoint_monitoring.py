@@ -216,7 +216,7 @@ def _last_errors(log_group_name: str, region: str) -> dict[str, Any]:
 _RETAINED_BUT = "DataCaptureConfig"
 
 
-class EndpointSight(Construct):
+class EndpointMonitoring(Construct):
     """Alarms and dashboard of an endpoint, known by its name alone: they are there before it, to watch its updates."""
 
     def __init__(

@@ -35,7 +35,7 @@ def endpoint_permissions(
             reason="SageMaker pulls the container's image with this role, out of this repository only",
         ),
         *_model(plan, place),
-        *_sight(place, log_group_name),
+        *_monitoring(place, log_group_name),
         *(
             stand_in_network(
                 place,
@@ -76,7 +76,7 @@ def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
     )
 
 
-def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
+def _monitoring(place: Place, log_group_name: str) -> Sequence[Permission]:
     group = place.arn("logs", f"log-group:{log_group_name}")
     return (
         Permission(

@@ -56,8 +56,8 @@ def lifecycle_script(scope: Construct, settings: Mapping[str, Any], *, files: Ma
     `files`: what else is laid down, by absolute paths; programs are those in `/usr/local/bin`. Without tokens.
     """
     script = (default_folder() / _FOLDER / _SCRIPT).read_text(encoding="utf-8")
-    told = cdk.Stack.of(scope).to_json_string(dict(settings))
-    return script.replace("@FILES@", _packed(files)).replace("@SETTINGS@", told)
+    reported = cdk.Stack.of(scope).to_json_string(dict(settings))
+    return script.replace("@FILES@", _packed(files)).replace("@SETTINGS@", reported)
 
 
 def check_lifecycle_script(script: str) -> list[Problem]:
@@ -296,8 +296,8 @@ class TrainingNotebook(NotebookBase):
         ]
         raise_problems(found, subject=subject)
         internet = network.internet if network is not None else None
-        judged = check_notebook(notebook, has_network=network is not None, network_internet=internet)
-        raise_problems(judged, subject=subject)
+        checked = check_notebook(notebook, has_network=network is not None, network_internet=internet)
+        raise_problems(checked, subject=subject)
         zone = notebook.availability_zone_id
         subnet = network.compute_subnet(zone) if network is not None else None
         claims = [notebook_claim(subject, availability_zone_id=zone)]

@@ -65,7 +65,7 @@ _HOST = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtil
 _FIVE_MINUTES = 300
 
 
-class JobSight(Construct):
+class JobMonitoring(Construct):
     """Alarms on runs that failed, outlasted their machine or were ended, and a dashboard of all runs by their names."""
 
     def __init__(
@@ -251,7 +251,7 @@ class TrainingJob(Construct):
             self, "Schedule", schedule=job.schedule, name=job.name, state_machine_arn=self.state_machine_arn
         )
         """What starts it by itself; `None` when nothing does."""
-        self.sight = JobSight(
+        self.monitoring = JobMonitoring(
             self,
             "Sight",
             job=job,

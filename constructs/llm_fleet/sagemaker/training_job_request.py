@@ -63,8 +63,8 @@ def render_hyperparameters(spec: TrainingJobSpec, *, source_uri: str | None, reg
     """
     if spec.source is None or source_uri is None:
         return {name: _plain(value) for name, value in spec.hyperparameters.items()}
-    told = {**spec.hyperparameters, **_of_script(spec.source.entry_point, source_uri, region), **_of_launcher(spec)}
-    return {name: hyperparameter_text(value) for name, value in told.items()}
+    reported = {**spec.hyperparameters, **_of_script(spec.source.entry_point, source_uri, region), **_of_launcher(spec)}
+    return {name: hyperparameter_text(value) for name, value in reported.items()}
 
 
 def _plain(value: Any) -> str:
@@ -82,16 +82,16 @@ def _of_script(entry_point: str, source_uri: str, region: str) -> dict[str, Any]
 
 def _of_launcher(spec: TrainingJobSpec) -> dict[str, Any]:
     distribution = spec.distribution
-    told = dict(launchers()[distribution.kind.value].hyperparameters)
-    if not told:
+    reported = dict(launchers()[distribution.kind.value].hyperparameters)
+    if not reported:
         return {}
     if distribution.processes_per_host is not None:
-        told["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
+        reported["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
     if distribution.kind is not DistributionKind.MPI:
-        told["sagemaker_instance_type"] = spec.instance_type
+        reported["sagemaker_instance_type"] = spec.instance_type
     if distribution.smp_configuration is not None:
-        told["mp_parameters"] = distribution.smp_configuration.for_library
-    return told
+        reported["mp_parameters"] = distribution.smp_configuration.for_library
+    return reported
 
 
 def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:

@@ -32,8 +32,8 @@ def put(values: Mapping[str, Any], *, at: str | None, then: str) -> State:
 
 def end_with(kind: str, error: str, cause: Mapping[str, str] | str, *, then: str) -> State:
     """Return a state that writes down how the job ended; `cause`: a text, or what works it out."""
-    told = {"cause": cause} if isinstance(cause, str) else dict(cause)
-    return put({"kind": kind, "error": error, **told}, at="$.ended", then=then)
+    reported = {"cause": cause} if isinstance(cause, str) else dict(cause)
+    return put({"kind": kind, "error": error, **reported}, at="$.ended", then=then)
 
 
 def call(
@@ -218,17 +218,19 @@ def _present(key: str, faults: Sequence[Mapping[str, Any]], then: str) -> dict[s
 
 def _refusals(has_checkpoints: bool) -> States:
     keys = ", ".join(INPUT_KEYS)
-    told = {
+    reported = {
         "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty one runs the job as it was deployed",
         "UnknownKey": f"the input has a key that is not known; known are {keys}, e.g. {_EXAMPLE}",
         "BadHyper": 'hyperparameters must be an object of texts, e.g. {"epochs": "3"}',
         "BadSuffix": "name_suffix must be a text; the job is called after it, so it has letters, digits and hyphens",
     }
     if has_checkpoints:
-        told["BadCheckpoints"] = "checkpoints must be a place in S3 to resume from, e.g. s3://bucket/prefix/"
+        reported["BadCheckpoints"] = "checkpoints must be a place in S3 to resume from, e.g. s3://bucket/prefix/"
     else:
-        told["NoCheckpoints"] = "this job keeps no checkpoints, so there are none to resume from; deploy it with some"
-    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in told.items()}
+        reported["NoCheckpoints"] = (
+            "this job keeps no checkpoints, so there are none to resume from; deploy it with some"
+        )
+    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in reported.items()}
 
 
 _ITEM = "$.record.Item"
@@ -243,7 +245,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
     decided = {"Variable": f"{_ITEM}.decision.S", "IsPresent": True}
     restart = {"Variable": f"{_ITEM}.decision.S", "StringEquals": "restart"}
     made = {"Variable": f"{_ITEM}.created", "IsPresent": True}
-    told = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
+    reported = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
     return {
         "AskWatch": call(
             f"arn:{partition}:states:::dynamodb:getItem",
@@ -262,7 +264,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
         ),
         "WhatDecided": choice(
             [
-                {"And": [decided, {"Not": restart}, told], "Next": "WatchDecided"},
+                {"And": [decided, {"Not": restart}, reported], "Next": "WatchDecided"},
                 {"And": [decided, {"Not": restart}], "Next": "RunFailed"},
                 {"And": [decided, restart, made], "Next": "CountFollowed"},
             ],

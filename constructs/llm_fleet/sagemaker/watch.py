@@ -25,7 +25,7 @@ from llm_fleet.sagemaker.watch_events import WatchAlarms, WatchRules, text_at_sy
 from llm_fleet.sagemaker.watch_function import OPEN_INDEX, WatchFunction, WatchQueue, WatchRecord, settings_text
 from llm_fleet.sagemaker.watch_permissions import (
     JobScope,
-    WatchSurroundings,
+    WatchContext,
     attach_job_policy,
     split_places,
     statement_suffix,
@@ -219,7 +219,7 @@ class TrainingWatch(Construct):
         topic_key: kms.IKey | None = getattr(self.topic, "master_key", None)
         permissions = watch_permissions(
             Place.of(self),
-            WatchSurroundings(
+            WatchContext(
                 queue=self.queue.queue.queue_arn,
                 table=self.record_table_arn,
                 open_index=f"{self.record_table_arn}/index/{OPEN_INDEX}",

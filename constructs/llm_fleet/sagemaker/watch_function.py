@@ -237,25 +237,25 @@ def settings_text(everyone: WatchSpec, *, prefixes: Sequence[str], own: Mapping[
 
 def job_settings(watch: WatchSpec | JobWatch) -> dict[str, Any]:
     """Return what `watch` tells, in the function's words."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     if watch.restart is not None:
-        told |= _restart(watch.restart)
+        reported |= _restart(watch.restart)
     if watch.conditions is not None:
-        told["alarms"] = _alarms(watch.conditions)
+        reported["alarms"] = _alarms(watch.conditions)
     if watch.checkpoints is not None:
-        told["layout"] = _layout(watch.checkpoints)
+        reported["layout"] = _layout(watch.checkpoints)
     if watch.grace_minutes is not None:
-        told["grace_seconds"] = watch.grace_minutes * 60
-    return told
+        reported["grace_seconds"] = watch.grace_minutes * 60
+    return reported
 
 
 def _own_settings(own: Mapping[str, JobWatch]) -> dict[str, dict[str, Any]]:
     """Return what jobs have of their own; nothing, said aloud, of a job whose name another's prefix catches."""
-    told = {prefix: job_settings(watch) for prefix, watch in own.items()}
+    reported = {prefix: job_settings(watch) for prefix, watch in own.items()}
     return {
         prefix: settings
-        for prefix, settings in told.items()
-        if settings or any(told[other] and prefix.startswith(other) for other in told)
+        for prefix, settings in reported.items()
+        if settings or any(reported[other] and prefix.startswith(other) for other in reported)
     }
 
 

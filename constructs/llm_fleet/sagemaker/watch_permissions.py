@@ -27,7 +27,7 @@ _COPY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchSurroundings:
+class WatchContext:
     """ARNs of what the watch works with; all may be tokens."""
 
     queue: str
@@ -56,7 +56,7 @@ class JobScope:
     """Capacity that the jobs run on."""
 
 
-def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permission, ...]:
+def watch_permissions(place: Place, around: WatchContext) -> tuple[Permission, ...]:
     """Return what the function may do for itself, whatever it watches."""
     return (
         Permission(

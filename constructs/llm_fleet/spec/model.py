@@ -143,7 +143,7 @@ class Later:
     def _adapter(self) -> TypeAdapter[Any]:
         return TypeAdapter(self.type)
 
-    def _judge(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
+    def _check(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
         """Return `value` as the type; pydantic adds the place to the errors that the type's own validator finds."""
         if info.mode == "json":  # Here a list is a tuple, and a word a choice, even in strict mode.
             return self._adapter.validate_json(json.dumps(value))
@@ -151,7 +151,7 @@ class Later:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Judge by the type once there is a value."""
-        return core_schema.with_info_plain_validator_function(self._judge)
+        return core_schema.with_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe the type, as a definition that fields refer to."""

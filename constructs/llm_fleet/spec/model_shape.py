@@ -73,7 +73,7 @@ class TrainedShape(ModelShape):
     """The longest sequence that it was made for: `max_position_embeddings`. Default: not checked."""
 
 
-class _Untold(Exception):
+class _Unreported(Exception):
     """The file does not tell; the text is the problem's message."""
 
 
@@ -90,11 +90,11 @@ def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelShape | None, list[
     """Return the size that a `config.json` tells, or what is wrong with it."""
     try:
         numbers = _gptj(config) if config.get("model_type") == "gptj" else _gated(config)
-    except _Untold as untold:
+    except _Unreported as unreported:
         return None, [
             Problem(
                 code=Code.MODEL_CONFIG,
-                message=str(untold),
+                message=str(unreported),
                 remedy="give the numbers instead: parameters, layers, attention_heads, kv_heads and head_dim",
             )
         ]
@@ -105,9 +105,9 @@ def _gated(config: Mapping[str, Any]) -> ModelShape:
     """Count a decoder of Llama's kind: attention, a gated feed-forward block or several, two norms a layer."""
     kind = config.get("model_type")
     if kind not in _GATED:
-        raise _Untold(f"it is of a model_type, {kind!r}, whose weights llm-fleet cannot count")
+        raise _Unreported(f"it is of a model_type, {kind!r}, whose weights llm-fleet cannot count")
     if config.get("quantization_config"):
-        raise _Untold("it is of a quantized model, which the Neuron servers do not load")
+        raise _Unreported("it is of a quantized model, which the Neuron servers do not load")
     hidden, inner = _int(config, "hidden_size"), _int(config, "intermediate_size")
     layers, heads = _int(config, "num_hidden_layers"), _int(config, "num_attention_heads")
     kv_heads = _int(config, "num_key_value_heads", otherwise=heads)
@@ -154,7 +154,7 @@ def _int(config: Mapping[str, Any], name: str, *, otherwise: int | None = None) 
     if value is None and otherwise is not None:
         return otherwise
     if type(value) is not int or value < 1:
-        raise _Untold(f"{name} is missing" if value is None else f"{name} is {value!r}, and no number above 0")
+        raise _Unreported(f"{name} is missing" if value is None else f"{name} is {value!r}, and no number above 0")
     return value
 
 

@@ -352,8 +352,8 @@ class ServiceSpec(Spec):
     @property
     def queue_target(self) -> float:
         """How many requests may wait in a task on average."""
-        told = self.scaling.queue_target
-        return scaling_facts().queue_target if told is None else told
+        reported = self.scaling.queue_target
+        return scaling_facts().queue_target if reported is None else reported
 
     @property
     def watches_devices(self) -> bool:

@@ -174,7 +174,7 @@ class Spec(FleetModel):
         if cls.switch and isinstance(written, bool):
             return {} if written else None
         name = cls.shorthand_field()
-        if name is not None and isinstance(written, _may_stand_for(cls.model_fields[name])):
+        if name is not None and isinstance(written, _may_replace(cls.model_fields[name])):
             return written if isinstance(written, bool) else {cls.key_of(name): written}
         return written
 
@@ -352,7 +352,7 @@ def _is_tuple(schema: Any) -> bool:
     return schema["type"] == "tuple" or (schema["type"] == "nullable" and schema["schema"]["type"] == "tuple")
 
 
-def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
+def _may_replace(field: FieldInfo) -> tuple[type, ...]:
     """Return the classes of values that may stand for `field`; a bare number may for one whose unit was forgotten."""
     if _quantity(field) is not None:
         return (str, int, float)

@@ -81,8 +81,8 @@ class OpenZfsSpec(Spec):
     @property
     def effective_backup_retention_days(self) -> int:
         """Days that automatic backups are kept."""
-        asked = self.backups.retention_days if self.backups is not None else None
-        return _KEPT_DAYS if asked is None else asked
+        requested = self.backups.retention_days if self.backups is not None else None
+        return _KEPT_DAYS if requested is None else requested
 
 
 class OpenZfsVolumeSpec(Spec):
@@ -278,10 +278,10 @@ class LustreSpec(Spec):
     @property
     def effective_throughput(self) -> int | None:
         """MB/s per TiB to ask for; `None` where the service takes none."""
-        asked = self.throughput.per_tib if self.throughput is not None else None
+        requested = self.throughput.per_tib if self.throughput is not None else None
         variant = self.variant
-        if asked is not None or variant is None or not variant.throughputs:
-            return asked
+        if requested is not None or variant is None or not variant.throughputs:
+            return requested
         return _LUSTRE_THROUGHPUT[(variant.deployment_type, variant.storage_type)]
 
     @property
@@ -296,18 +296,18 @@ class LustreSpec(Spec):
     @property
     def effective_throughput_capacity(self) -> int | None:
         """MB/s of the whole file system to ask for; `None` except on Intelligent-Tiering."""
-        asked = self.throughput.whole if self.throughput is not None else None
+        requested = self.throughput.whole if self.throughput is not None else None
         variant = self.variant
-        if asked is not None or variant is None or variant.throughput_capacity is None:
-            return asked
+        if requested is not None or variant is None or variant.throughput_capacity is None:
+            return requested
         return variant.throughput_capacity.smallest
 
     @property
     def effective_backup_retention_days(self) -> int:
         """Days that automatic backups are kept."""
-        asked = self.backups.retention_days if self.backups is not None else None
-        if asked is not None:
-            return asked
+        requested = self.backups.retention_days if self.backups is not None else None
+        if requested is not None:
+            return requested
         return _LUSTRE_KEPT_DAYS if self.variant is not None and self.variant.backups else 0
 
     def effective_efa(self, region: str | None) -> bool:

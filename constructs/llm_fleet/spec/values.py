@@ -24,8 +24,8 @@ def wrong_value(
     code: Code, message: str, *, remedy: str, allowed: str = "", secret: bool = False
 ) -> PydanticCustomError:
     """Return the error to raise from a validator; `explain` turns it into a `Problem` again."""
-    told = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
-    return PydanticCustomError("fleet", "{message}", told)
+    reported = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
+    return PydanticCustomError("fleet", "{message}", reported)
 
 
 _WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)

@@ -327,7 +327,7 @@ class ImportedFileSystem(Mountable):
         )
 
 
-def beside_primary(construct: IConstruct) -> Iterator[IDependable]:
+def next_to_primary(construct: IConstruct) -> Iterator[IDependable]:
     """Return what belongs to `construct` besides its primary resource: rules of a file system, policies of a role."""
     primary = construct.node.default_child
     yield from (child for child in construct.node.children if child is not primary)

@@ -37,7 +37,7 @@ def lustre_configuration(
     only where it was asked for: a file system that is linked to S3 must not have it, and CloudFormation replaces the
     file system when it changes, so that one that had it by default could not be linked later without losing its data.
     """
-    variant, asked = spec.variant, spec.backups or LustreBackups()
+    variant, requested = spec.variant, spec.backups or LustreBackups()
     days = spec.effective_backup_retention_days
     backups = variant is not None and variant.backups
     return fsx.CfnFileSystem.LustreConfigurationProperty(
@@ -49,8 +49,8 @@ def lustre_configuration(
         metadata_configuration=_metadata(spec),
         efa_enabled=efa if variant and variant.efa else None,
         automatic_backup_retention_days=days if backups else None,
-        daily_automatic_backup_start_time=asked.start_time if days else None,
-        copy_tags_to_backups=(asked.copy_tags or None) if backups else None,
+        daily_automatic_backup_start_time=requested.start_time if days else None,
+        copy_tags_to_backups=(requested.copy_tags or None) if backups else None,
         log_configuration=log,
     )
 

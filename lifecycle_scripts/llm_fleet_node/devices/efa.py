@@ -26,10 +26,10 @@ def fabric_domains(host: Host) -> Optional[set[str]]:
     if host.which("fi_info") is None:
         return None
     try:
-        told = host.run("fi_info", "-p", "efa")
+        reported = host.run("fi_info", "-p", "efa")
     except CommandFailed:
         return set()
-    return {re.sub(r"-(rdm|dgrm)$", "", domain) for domain in re.findall(r"^\s*domain: (\S+)$", told, re.MULTILINE)}
+    return {re.sub(r"-(rdm|dgrm)$", "", domain) for domain in re.findall(r"^\s*domain: (\S+)$", reported, re.MULTILINE)}
 
 
 def _is_efa(host: Host, name: str) -> bool:

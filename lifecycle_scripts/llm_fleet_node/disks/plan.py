@@ -44,9 +44,11 @@ def plan(
     platform mounts the instance store, if it says so and nothing else is mounted there.
     """
     store = _instance_store(devices)
-    told = next((there for there in reversed(mounts) if there.path == scratch), None)
-    if told is not None and _can_be_store(told, devices, {device.name for device in store}):
-        return Plan(told.path, "nvme", f"the platform mounts the instance store at {told.path} ({told.device})")
+    reported = next((there for there in reversed(mounts) if there.path == scratch), None)
+    if reported is not None and _can_be_store(reported, devices, {device.name for device in store}):
+        return Plan(
+            reported.path, "nvme", f"the platform mounts the instance store at {reported.path} ({reported.device})"
+        )
     found = _mounted_store(devices, mounts, store)
     if found is not None:
         return Plan(found.path, "nvme", f"the instance store is mounted at {found.path} ({found.device})")
@@ -68,7 +70,7 @@ def instance_store(devices: Sequence[Device]) -> tuple[str, ...]:
 def _can_be_store(there: Mounted, devices: Sequence[Device], store: set[str]) -> bool:
     """Return whether it lies on the instance store, or at least on no network and no other disk that is known."""
     own = [device for device in devices if there.number in (device.number, *device.partitions)]
-    return there.kind not in _NETWORK and all(_lies_on(device, devices, store) for device in own)
+    return there.kind not in _NETWORK and all(_is_on(device, devices, store) for device in own)
 
 
 def _instance_store(devices: Sequence[Device]) -> list[Device]:
@@ -83,19 +85,19 @@ def _mounted_store(devices: Sequence[Device], mounts: Sequence[Mounted], store: 
     sizes = {
         number: device.size
         for device in devices
-        if _lies_on(device, devices, names)
+        if _is_on(device, devices, names)
         for number in (device.number, *device.partitions)
     }
     candidates = [there for there in mounts if there.number in sizes and not _is_part_of_another(there)]
     return max(candidates, key=lambda there: (sizes[there.number], -len(there.path)), default=None)
 
 
-def _lies_on(device: Device, devices: Sequence[Device], names: set[str]) -> bool:
+def _is_on(device: Device, devices: Sequence[Device], names: set[str]) -> bool:
     """Return whether `device` is one of `names`, or made of nothing else: a RAID array or logical volume of them."""
     if device.name in names:
         return True
     below = [other for other in devices if other.name in device.made_of]
-    return bool(below) and all(_lies_on(other, devices, names) for other in below)
+    return bool(below) and all(_is_on(other, devices, names) for other in below)
 
 
 def _is_part_of_another(there: Mounted) -> bool:

@@ -13,11 +13,11 @@ _DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 def system_of(host: Host) -> str:
     """Return e.g. `ubuntu-24.04-amd64`, `debian-13-amd64` or `amzn-2023-x86_64`."""
-    told = os_release(host)
+    reported = os_release(host)
     machine = os.uname().machine
     if host.path("/var/lib/dpkg/status").is_file():
         machine = _DEBIAN_NAMES.get(machine, machine)
-    return f"{told.get('ID', 'unknown')}-{told.get('VERSION_ID', 'unknown')}-{machine}"
+    return f"{reported.get('ID', 'unknown')}-{reported.get('VERSION_ID', 'unknown')}-{machine}"
 
 
 def os_release(host: Host) -> dict[str, str]:

@@ -76,18 +76,18 @@ class Aws:
 
     def _refused(self, service: str, error: urllib.error.HTTPError) -> Refused:
         with error:
-            told = error.read(2000).decode(errors="replace").strip()
+            reported = error.read(2000).decode(errors="replace").strip()
         name = error.headers.get("x-amzn-ErrorType", "").partition(":")[0]
         if error.code in (401, 403):
             self._source.forget()
-        why = f"{service} answers {error.code}: {name or told[:300] or error.reason}"
-        if name and told:
-            why += f": {told[:300]}"
+        why = f"{service} answers {error.code}: {name or reported[:300] or error.reason}"
+        if name and reported:
+            why += f": {reported[:300]}"
         skew = _skew(error.headers.get("Date"))
         if skew is not None and abs(skew) > _CLOCK:
             why += f"; this node's clock is {skew:+.0f} s off"
         # What this role may not do today it may tomorrow, once somebody has mended it.
-        return Refused(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {told}")
+        return Refused(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {reported}")
 
 
 def _skew(date: Optional[str]) -> Optional[float]:

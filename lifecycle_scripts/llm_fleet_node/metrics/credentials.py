@@ -34,14 +34,14 @@ class CredentialSource:
     def credentials(self) -> Credentials:
         """Return credentials that are good for minutes. Raises `Unreadable` when nobody has any."""
         if self._kept is None or self._kept.expires - time.time() < _EARLY:
-            self._kept = self._asked()
+            self._kept = self._requested()
         return self._kept
 
     def forget(self) -> None:
         """Ask anew next time: AWS has refused these."""
         self._kept = None
 
-    def _asked(self) -> Credentials:
+    def _requested(self) -> Credentials:
         try:
             return _credentials(self._of_instance(), "Token")
         except (OSError, ValueError, KeyError, IndexError) as error:
@@ -64,11 +64,11 @@ class CredentialSource:
             return answer.read().decode()
 
 
-def _credentials(told: dict[str, Any], token: str) -> Credentials:
+def _credentials(reported: dict[str, Any], token: str) -> Credentials:
     """Those without an end, of a person who tries this out, are asked for anew each hour."""
-    end = told.get("Expiration")
+    end = reported.get("Expiration")
     expires = time.time() + 3600 if end is None else _time(end)
-    return Credentials(told["AccessKeyId"], told["SecretAccessKey"], told.get(token) or "", expires)
+    return Credentials(reported["AccessKeyId"], reported["SecretAccessKey"], reported.get(token) or "", expires)
 
 
 def _time(text: str) -> float:

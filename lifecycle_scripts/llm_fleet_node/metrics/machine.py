@@ -74,20 +74,22 @@ class Machine:
             self.end(process, " ".join((name, *arguments)))
             raise Unreadable(f"`{name}` did not answer within {seconds:g} s") from None
         if process.returncode:
-            told = errors.decode(errors="replace").strip().splitlines()
-            raise Unreadable(f"`{name}` ended with {process.returncode}" + (f": {told[-1][:200]}" if told else ""))
+            reported = errors.decode(errors="replace").strip().splitlines()
+            raise Unreadable(
+                f"`{name}` ended with {process.returncode}" + (f": {reported[-1][:200]}" if reported else "")
+            )
         return said[:_MOST].decode(errors="replace")
 
     def start(
         self, name: str, *arguments: str, environment: Optional[Mapping[str, str]] = None
     ) -> subprocess.Popen[bytes]:
         """Start the program `name`, whose output is a pipe. Raises `Unreadable` when it cannot be."""
-        asked = " ".join((name, *arguments))
-        stuck = self._stuck.get(asked)
+        requested = " ".join((name, *arguments))
+        stuck = self._stuck.get(requested)
         if stuck is not None:
             if stuck.poll() is None:
                 raise Unreadable(f"`{name}` hangs since an earlier minute (process {stuck.pid})")
-            del self._stuck[asked]
+            del self._stuck[requested]
         program = self.which(name)
         if program is None:
             raise Unreadable(f"this node has no `{name}`")
@@ -102,7 +104,7 @@ class Machine:
         except OSError as error:
             raise Unreadable(f"`{name}` cannot be run: {error.strerror}") from error
 
-    def end(self, process: subprocess.Popen[bytes], asked: str) -> None:
+    def end(self, process: subprocess.Popen[bytes], requested: str) -> None:
         """Kill `process`, and remember under `asked` if that does not end it."""
         process.kill()
         _close(process.stdout)
@@ -110,7 +112,7 @@ class Machine:
         try:
             process.wait(timeout=_GRACE)
         except subprocess.TimeoutExpired:
-            self._stuck[asked] = process
+            self._stuck[requested] = process
 
     def used_percent(self, path: str) -> Optional[float]:
         """Return how full the local file system at `path` is, of what a user may fill; `None` where there is none.
@@ -118,11 +120,11 @@ class Machine:
         Only for local disks: of a file system whose server is gone it would wait for ever.
         """
         try:
-            told = os.statvfs(self.path(path))
+            reported = os.statvfs(self.path(path))
         except OSError:
             return None
-        used = told.f_blocks - told.f_bfree
-        all_of_it = used + told.f_bavail
+        used = reported.f_blocks - reported.f_bfree
+        all_of_it = used + reported.f_bavail
         return 100.0 * used / all_of_it if all_of_it else None
 
 

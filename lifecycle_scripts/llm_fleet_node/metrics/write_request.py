@@ -24,7 +24,9 @@ def write_request(samples: Sequence[Sample], settings: Settings) -> bytes:
     for sample in samples:
         for key, value in sample.numbers.items():
             series.setdefault(key, []).append((sample.milliseconds, value))
-    return snappy(b"".join(_field(1, _series(_labels(key, settings), told)) for key, told in sorted(series.items())))
+    return snappy(
+        b"".join(_field(1, _series(_labels(key, settings), reported)) for key, reported in sorted(series.items()))
+    )
 
 
 def _labels(key: str, settings: Settings) -> dict[str, str]:
@@ -37,10 +39,10 @@ def _labels(key: str, settings: Settings) -> dict[str, str]:
 
 def _series(labels: Mapping[str, str], samples: Sequence[tuple[int, float]]) -> bytes:
     """TimeSeries: labels in order of their names, then samples in order of time."""
-    told = b"".join(
+    reported = b"".join(
         _field(1, _field(1, name.encode()) + _field(2, value.encode())) for name, value in sorted(labels.items())
     )
-    return told + b"".join(_field(2, _sample(at, value)) for at, value in samples)
+    return reported + b"".join(_field(2, _sample(at, value)) for at, value in samples)
 
 
 def _sample(milliseconds: int, value: float) -> bytes:

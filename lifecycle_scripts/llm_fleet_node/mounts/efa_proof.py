@@ -35,9 +35,9 @@ def prove_efa(node: Node, path: str) -> str:
     _transfer(host, path)
     after = _counters(host)
     risen = {name: after[name] - before[name] for name in before}
-    told = ", ".join(f"{name} rose by {number}" for name, number in sorted(risen.items()))
+    reported = ", ".join(f"{name} rose by {number}" for name, number in sorted(risen.items()))
     if min(risen.values()) < _LEAST_MESSAGES:
-        fail(Code.LUSTRE_TCP, f"64 MiB were written to and read from {path}, but on EFA LNet's {told}: it uses TCP")
+        fail(Code.LUSTRE_TCP, f"64 MiB were written to and read from {path}, but on EFA LNet's {reported}: it uses TCP")
     wanted, up = chosen(node), len(_UP.findall(show_efa(host)))
     if up < len(wanted):
         names = ", ".join(wanted)
@@ -46,16 +46,16 @@ def prove_efa(node: Node, path: str) -> str:
             f"LNet has {up} of {len(wanted)} EFA interfaces up for {path} ({names}): EFA carries the data, and slower "
             f"than it could; see `journalctl -u {UNIT}`",
         )
-    return told
+    return reported
 
 
 def _counters(host: Host) -> dict[str, int]:
     """Return LNet's messages over EFA, summed over its interfaces."""
-    told = show_efa(host)
-    if not told:
+    reported = show_efa(host)
+    if not reported:
         fail(Code.LUSTRE_TCP, "LNet has no network over EFA: `lnetctl net show --net efa` tells none")
     totals = {"send_count": 0, "recv_count": 0}
-    for name, number in _COUNTER.findall(told):
+    for name, number in _COUNTER.findall(reported):
         totals[name] += int(number)
     return totals
 

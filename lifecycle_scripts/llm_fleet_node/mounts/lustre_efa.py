@@ -193,7 +193,7 @@ def _default_interface(host: Host) -> Optional[str]:
 def show_efa(host: Host) -> str:
     """Return what LNet tells of its EFA network; empty when it has none."""
     try:
-        told = host.run("lnetctl", "net", "show", "-v", "--net", "efa")
+        reported = host.run("lnetctl", "net", "show", "-v", "--net", "efa")
     except CommandFailed:
         return ""
-    return told if "efa" in told else ""
+    return reported if "efa" in reported else ""

@@ -32,7 +32,7 @@ def ensure_mounted(host: Host, remote: Remote, *, seconds: float) -> None:
         fail(Code.STORAGE_CLIENT, f"{remote.client} is not on this node", final=True)
     if not host.path(remote.path).is_dir():
         host.folder(remote.path)
-    if not _somebody_else_lists(host, remote):
+    if not _someone_else_lists(host, remote):
         # First of all: whoever finds it mounted without this entry takes it for the platform's own mount.
         put_block(host, FSTAB, remote.block, remote.fstab)
     _mount(host, remote, seconds)
@@ -52,7 +52,7 @@ def _mount(host: Host, remote: Remote, seconds: float) -> None:
             return
 
 
-def _somebody_else_lists(host: Host, remote: Remote) -> bool:
+def _someone_else_lists(host: Host, remote: Remote) -> bool:
     """Return whether `/etc/fstab` has an entry for the path that is not ours."""
     ours = get_block(host, FSTAB, remote.block).splitlines()
     for line in (host.read(FSTAB) or "").splitlines():

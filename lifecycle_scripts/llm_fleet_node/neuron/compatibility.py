@@ -28,15 +28,15 @@ def is_at_least(version: str, least: str) -> bool:
     return _parts(version) >= _parts(least)
 
 
-def packages_beside(neuron: Neuron, driver: str) -> Optional[tuple[Package, ...]]:
+def packages_next_to(neuron: Neuron, driver: str) -> Optional[tuple[Package, ...]]:
     """Return the host's packages, without the driver, that go with the image's `driver`; `None` when none do.
 
     The release's own, if they can: the alternatives come with newer runtimes, for images with newer drivers.
     """
     for packages in (neuron.packages, *(other.packages for other in neuron.alternatives)):
-        beside = tuple(package for package in packages if package.name != DRIVER)
-        if not conflicts({DRIVER: driver, **_versions(beside)}, neuron.compatibility):
-            return beside
+        next_to = tuple(package for package in packages if package.name != DRIVER)
+        if not conflicts({DRIVER: driver, **_versions(next_to)}, neuron.compatibility):
+            return next_to
     return None
 
 

@@ -22,10 +22,10 @@ def put_settings(host: Host) -> None:
     """Reserve the ports, now and after a reboot, beside those reserved already; let sessions open many files."""
     live = _reserved(host)
     if not live >= _PORTS:
-        ports = _told(live | _PORTS)
+        ports = _reported(live | _PORTS)
         host.path(_LIVE).write_text(ports, encoding="ascii")  # In place: nothing in /proc can be renamed.
         host.changes.append(f"reserved the ports {ports}")
-    host.write(_SYSCTL, f"# Written by llm-fleet.\nnet.ipv4.ip_local_reserved_ports = {_told(_reserved(host))}\n")
+    host.write(_SYSCTL, f"# Written by llm-fleet.\nnet.ipv4.ip_local_reserved_ports = {_reported(_reserved(host))}\n")
     host.write(_LIMITS, _MORE_FILES)
 
 
@@ -34,7 +34,7 @@ def check_settings(host: Host) -> None:
     for where, ports in ((_LIVE, _reserved(host)), (_SYSCTL, _ports((host.read(_SYSCTL) or "").rpartition("=")[2]))):
         missing = _PORTS - ports
         if missing:
-            fail(Code.ACCELERATOR_SETTINGS, f"{where} does not keep the ports {_told(missing)} free")
+            fail(Code.ACCELERATOR_SETTINGS, f"{where} does not keep the ports {_reported(missing)} free")
     if host.read(_LIMITS) != _MORE_FILES:
         fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not let sessions open {_OPEN_FILES} files")
 
@@ -44,17 +44,17 @@ def _reserved(host: Host) -> set[int]:
     return _ports(host.read(_LIVE) or "")
 
 
-def _ports(told: str) -> set[int]:
+def _ports(reported: str) -> set[int]:
     """Return the ports of a list as the kernel tells it, e.g. `44000,48620-48630`."""
     found = set[int]()
-    for piece in told.strip().split(","):
+    for piece in reported.strip().split(","):
         first, _, last = piece.partition("-")
         if first:
             found.update(range(int(first), int(last or first) + 1))
     return found
 
 
-def _told(ports: AbstractSet[int]) -> str:
+def _reported(ports: AbstractSet[int]) -> str:
     """Return `ports` as the kernel tells them, neighbours as ranges."""
     pieces: list[list[int]] = []
     for port in sorted(ports):

@@ -25,10 +25,10 @@ class Dnf(PackageManager):
         if not wanted:
             return {}
         try:
-            told = self.host.run("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n", *wanted)
+            reported = self.host.run("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n", *wanted)
         except CommandFailed as error:  # Its exit code is the number of those that are missing.
-            told = error.output
-        return dict(re.findall(r"^(\S+) (\S+)$", told, re.MULTILINE))
+            reported = error.output
+        return dict(re.findall(r"^(\S+) (\S+)$", reported, re.MULTILINE))
 
     def is_older(self, version: str, other: str) -> bool:
         """Ask rpm's own comparison."""

@@ -38,8 +38,8 @@ def wait_for_controller(node: Node, *, seconds: float) -> None:
     try:
         wait_for("controller", look, seconds=seconds, code=Code.CONTROLLER_UNREACHABLE)
     except Failure:
-        told = "; ".join(f"{address}:{PORT} {reason}" for address, reason in said.items())
-        fail(Code.CONTROLLER_UNREACHABLE, f"no controller within {seconds:g} s: {told}")
+        reported = "; ".join(f"{address}:{PORT} {reason}" for address, reason in said.items())
+        fail(Code.CONTROLLER_UNREACHABLE, f"no controller within {seconds:g} s: {reported}")
 
 
 def refusal(address: str) -> str:

@@ -24,9 +24,9 @@ def state_folder(conf: Optional[ConfFile]) -> str:
 
 def spool_folder(host: Host, conf: Optional[ConfFile]) -> str:
     """Return slurmd's folder, as `conf` says. `%h` and `%n` are the node's names (slurm.conf(5))."""
-    told = (conf.value("SlurmdSpoolDir") if conf else None) or _SPOOL
+    reported = (conf.value("SlurmdSpoolDir") if conf else None) or _SPOOL
     name = own_name(host).split(".")[0]
-    return told.replace("%h", name).replace("%n", name)
+    return reported.replace("%h", name).replace("%n", name)
 
 
 def prove_room(host: Host, folder: str) -> None:

@@ -28,8 +28,8 @@ def explain(node: Node, name: str, what: str) -> NoReturn:
     """Raise the `Failure` that says why the node `name` is not registered; `what` is what was seen."""
     refusals = {address: controller.refusal(address) for address in controller.addresses(node)}
     if all(refusals.values()):
-        told = "; ".join(f"{address}:{controller.PORT} {reason}" for address, reason in refusals.items())
-        fail(Code.CONTROLLER_UNREACHABLE, f"{what}: {told}")
+        reported = "; ".join(f"{address}:{controller.PORT} {reason}" for address, reason in refusals.items())
+        fail(Code.CONTROLLER_UNREACHABLE, f"{what}: {reported}")
     words = logs.last_words(node.host, "slurmd")
     code = logs.meaning(words) or Code.SLURMD
     if code is Code.CONTROLLER_UNREACHABLE:

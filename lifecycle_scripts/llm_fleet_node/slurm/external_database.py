@@ -37,11 +37,13 @@ def storage_of(node: Node, accounting: Accounting) -> Storage:
 def _secret(node: Node, arn: str) -> dict[str, str]:
     command = ("aws", "secretsmanager", "get-secret-value", "--secret-id", arn, "--query", "SecretString")
     try:
-        told = node.host.run(*command, "--output", "text", "--region", node.manifest.region, timeout=60, secret=True)
+        reported = node.host.run(
+            *command, "--output", "text", "--region", node.manifest.region, timeout=60, secret=True
+        )
     except CommandFailed as error:
         fail(Code.DATABASE_SECRET, error.cause)
     try:
-        secret: Any = json.loads(told)
+        secret: Any = json.loads(reported)
     except ValueError:
         secret = None
     if not isinstance(secret, dict):

@@ -34,7 +34,7 @@ def check_for_efa(node: Node, pid: int) -> None:
     found = locked_memory(node.host, pid)
     if found == UNLIMITED:
         return
-    told = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
+    reported = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
     if can_be_raised(node.host):
-        fail(Code.ACCELERATOR_SETTINGS, told)
-    node.say(f"{told}, but this machine is a container that may not raise it")
+        fail(Code.ACCELERATOR_SETTINGS, reported)
+    node.say(f"{reported}, but this machine is a container that may not raise it")

@@ -51,8 +51,8 @@ def _of_run(host: Host, invocation: str) -> list[str]:
 def _since_it_ended(host: Host, unit: units.Unit) -> list[str]:
     """Return the lines of the newest run and of the one before it."""
     fields = ("--output=json", "--output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID")
-    told = _journal(host, f"_SYSTEMD_UNIT={unit.name}.service", f"--lines={3 * _LINES}", *fields)
-    entries = [json.loads(line) for line in told.splitlines()]
+    reported = _journal(host, f"_SYSTEMD_UNIT={unit.name}.service", f"--lines={3 * _LINES}", *fields)
+    entries = [json.loads(line) for line in reported.splitlines()]
     runs = list(dict.fromkeys([*(entry.get("_SYSTEMD_INVOCATION_ID", "") for entry in entries), unit.invocation]))
     return [_text(entry.get("MESSAGE")) for entry in entries if entry.get("_SYSTEMD_INVOCATION_ID") in runs[-2:]]
 

@@ -60,8 +60,8 @@ def _check_roots_alone(host: Host, *paths: str) -> None:
     for path in paths:
         found = host.path(path).lstat()
         if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
-            told = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
-            fail(Code.MUNGE_KEY, f"{path} is not root's alone to write ({told}): the key may be known", final=True)
+            reported = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
+            fail(Code.MUNGE_KEY, f"{path} is not root's alone to write ({reported}): the key may be known", final=True)
 
 
 def _make(host: Host, place: str) -> None:

@@ -45,8 +45,8 @@ def look(host: Host, *names: str) -> list[Unit]:
     """Return what systemd says of the services `names`, asked once for all."""
     text = host.run("systemctl", "show", f"--property={_PROPERTIES}", *(f"{name}.service" for name in names))
     blocks = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in text.split("\n\n")]
-    told = {said["Id"]: said for said in blocks if "Id" in said}
-    return [_unit(name, told.get(f"{name}.service", {})) for name in names]
+    reported = {said["Id"]: said for said in blocks if "Id" in said}
+    return [_unit(name, reported.get(f"{name}.service", {})) for name in names]
 
 
 def _unit(name: str, said: dict[str, str]) -> Unit:

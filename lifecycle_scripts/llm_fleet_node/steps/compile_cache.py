@@ -19,7 +19,7 @@ _STICKY = 0o1777
 def _apply(node: Node) -> None:
     """Make the folder; on the controller, have it looked through every day."""
     cache = _cache(node)
-    with storage.told(cache.folder):
+    with storage.reported(cache.folder):
         node.host.folder(cache.folder, mode=_STICKY)
     if node.role == CONTROLLER:
         janitor.put(node, cache)

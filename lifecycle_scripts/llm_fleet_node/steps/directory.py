@@ -30,7 +30,7 @@ AuthorizedKeysCommandUser nobody
 
 def _apply(node: Node) -> None:
     """Write SSSD's configuration with the password of today, have the node ask it, and give rights."""
-    directory, host = _asked(node), node.host
+    directory, host = _requested(node), node.host
     sudo.put_file(host, _SUDOERS, _rights(directory))
     if node.on_parallelcluster:
         return
@@ -61,7 +61,7 @@ def _apply(node: Node) -> None:
 
 def _verify(node: Node) -> None:
     """Prove that the directory answers, and that the node finds its people with ids of their own."""
-    directory, host = _asked(node), node.host
+    directory, host = _requested(node), node.host
     if not node.on_parallelcluster:
         if not sssd.is_private(host):
             fail(Code.NAME_SERVICE, f"{sssd.CONF}, which holds a password, is not root's alone")
@@ -76,7 +76,7 @@ def _verify(node: Node) -> None:
         fail(Code.SUDOERS, f"{_SUDOERS} does not hold what the fleet says")
 
 
-def _asked(node: Node) -> Directory:
+def _requested(node: Node) -> Directory:
     assert node.manifest.directory is not None
     return node.manifest.directory
 
@@ -84,8 +84,8 @@ def _asked(node: Node) -> Directory:
 def _packages(node: Node) -> list[str]:
     """Return what is installed where the image has no SSSD: what a lock file must have, and tools if it has them."""
     pinned = {file.name for file in node.manifest.downloads.files}
-    further = ("sssd-tools", "sssd-dbus", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
-    return ["sssd", "sssd-ldap", *(name for name in further if name in pinned)]
+    additional = ("sssd-tools", "sssd-dbus", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
+    return ["sssd", "sssd-ldap", *(name for name in additional if name in pinned)]
 
 
 def _rights(directory: Directory) -> str:

@@ -27,9 +27,9 @@ def _verify(node: Node) -> None:
     domains = fabric_domains(node.host)
     short = ""
     if len(found) < expected:
-        short = f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_told(found)}"
+        short = f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_reported(found)}"
     elif domains is not None and len(domains) < expected:
-        short = f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_told(sorted(domains))}"
+        short = f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_reported(sorted(domains))}"
     if short and needs_every_interface(node):
         fail(Code.EFA_DEVICES, short)
     if node.host.read(_LIMITS) != _LOCKED:
@@ -47,7 +47,7 @@ def _skip(node: Node) -> Optional[str]:
     return f"{node.instance_type.name if node.instance_type else 'the group, of mixed types,'} has no EFA interfaces"
 
 
-def _told(names: list[str]) -> str:
+def _reported(names: list[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 

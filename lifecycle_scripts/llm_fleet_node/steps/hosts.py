@@ -38,8 +38,8 @@ def _verify(node: Node) -> None:
     found = names.meaning(node.host, own, seconds=_SECONDS)
     if found[:1] == () or found[0] not in node.identity.addresses:
         addresses = ", ".join(node.identity.addresses) or "none"
-        told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
-        fail(Code.OWN_NAME, f"{own} resolves to {told}, this node's addresses are {addresses}")
+        reported = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+        fail(Code.OWN_NAME, f"{own} resolves to {reported}, this node's addresses are {addresses}")
     whole = _whole_name(node, own)
     if len(whole) > _LONGEST:
         fail(Code.NAME_TOO_LONG, f"{whole} has {len(whole)} characters, more than {_LONGEST}", final=True)
@@ -52,8 +52,8 @@ def _verify_controllers(node: Node) -> None:
     for address, name in _controllers(node):
         found = names.meaning(node.host, name, seconds=_SECONDS)
         if found[:1] != (address,):
-            told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
-            fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {told}, not to {address}")
+            reported = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+            fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {reported}, not to {address}")
 
 
 def _controllers(node: Node) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ def _controllers(node: Node) -> list[tuple[str, str]]:
 
 def _without_our_block(node: Node, name: str) -> tuple[str, ...]:
     """Return what `name` would mean without this step, which must not take its own entry for somebody else's."""
-    others = names.hosts_entries(node.host, beside_block=_BLOCK)
+    others = names.hosts_entries(node.host, next_to_block=_BLOCK)
     known = tuple(address for address, known_as in others if name in known_as)
     if known:
         return known

@@ -34,9 +34,9 @@ def _verify(node: Node) -> None:
     if host.read(_FILE) != _text(node) or not os.access(host.path(_FILE), os.X_OK):
         fail(Code.HEALTH_CHECK, f"{_FILE} is not what this bundle says, or cannot be run")
     conf = conf_file.read(host, installation.found(host).etc)
-    told = conf.values("Prolog") if conf else []
-    if f"{PROLOG_FOLDER}/*" not in told:
-        fail(Code.HEALTH_CHECK, f"slurm.conf has Prolog={', '.join(told) or '(none)'}, not {PROLOG_FOLDER}/*")
+    reported = conf.values("Prolog") if conf else []
+    if f"{PROLOG_FOLDER}/*" not in reported:
+        fail(Code.HEALTH_CHECK, f"slurm.conf has Prolog={', '.join(reported) or '(none)'}, not {PROLOG_FOLDER}/*")
 
 
 def _skip(node: Node) -> Optional[str]:

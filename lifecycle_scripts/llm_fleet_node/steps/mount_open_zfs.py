@@ -25,7 +25,7 @@ _OPTIONS = (
 """`nconnect`: one TCP connection carries a fraction of what the server can do; 16 are the most that Linux makes."""
 _PORT = 2049
 _DEADLINE = 120.0
-_SOMEBODY = 65534
+_SOMEONE = 65534
 
 
 def _apply(node: Node) -> None:
@@ -67,7 +67,7 @@ def _prove_root(host: Host, path: str) -> None:
             owner = os.fstat(handle).st_uid
             if owner != os.geteuid():
                 fail(Code.ROOT_SQUASH, f"a file that root makes in {path} belongs to {owner}")
-            os.fchown(handle, _SOMEBODY, _SOMEBODY)
+            os.fchown(handle, _SOMEONE, _SOMEONE)
     except PermissionError as error:
         fail(Code.ROOT_SQUASH, f"root may not make a file in {path} and give it away: {error.strerror}")
     except OSError as error:

@@ -38,7 +38,7 @@ def _verify(node: Node) -> None:
     if driver is None or not is_loaded(host):
         fail(Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} does not run")
     numbers = device_numbers(host)
-    _compare(node, expected, len(numbers), f"/dev has {len(numbers)} (neuron{_told(numbers)})")
+    _compare(node, expected, len(numbers), f"/dev has {len(numbers)} (neuron{_reported(numbers)})")
     listed = _listed(node) if host.which("neuron-ls") else None
     if listed is not None:
         _compare(node, expected, len(listed), f"neuron-ls shows {len(listed)}")
@@ -53,12 +53,12 @@ def _skip(node: Node) -> Optional[str]:
     return why_none(node, "neuron")
 
 
-def _compare(node: Node, expected: Optional[int], found: int, told: str) -> None:
+def _compare(node: Node, expected: Optional[int], found: int, reported: str) -> None:
     if expected is not None and found != expected:
         name = node.instance_type.name if node.instance_type else "this instance type"
-        fail(Code.ACCELERATORS, f"{name} has {expected} Neuron devices, {told}")
+        fail(Code.ACCELERATORS, f"{name} has {expected} Neuron devices, {reported}")
     if not found:
-        fail(Code.ACCELERATORS, f"no Neuron device: {told}")
+        fail(Code.ACCELERATORS, f"no Neuron device: {reported}")
 
 
 def _listed(node: Node) -> Optional[list[dict[str, Any]]]:
@@ -68,11 +68,11 @@ def _listed(node: Node) -> Optional[list[dict[str, Any]]]:
     except CommandFailed as error:
         fail(Code.ACCELERATORS, error.cause)
     try:
-        told = json.loads(said)
+        reported = json.loads(said)
     except ValueError:
-        told = None
-    if isinstance(told, list) and all(isinstance(device, dict) for device in cast("list[Any]", told)):
-        return cast("list[dict[str, Any]]", told)
+        reported = None
+    if isinstance(reported, list) and all(isinstance(device, dict) for device in cast("list[Any]", reported)):
+        return cast("list[dict[str, Any]]", reported)
     node.say(f"neuron-ls told its devices in an unknown form, so only /dev was counted: {said[:100]!r}")
     return None
 
@@ -81,7 +81,7 @@ def _cores(devices: list[dict[str, Any]]) -> str:
     return ", ".join(f"{device.get('neuron_device')}: {device.get('nc_count')}" for device in devices)
 
 
-def _told(numbers: list[int]) -> str:
+def _reported(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or " none"
 
 

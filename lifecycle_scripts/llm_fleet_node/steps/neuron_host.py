@@ -11,7 +11,7 @@ from llm_fleet_node.downloads import is_version
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Neuron, Package
-from llm_fleet_node.neuron.compatibility import conflicts, packages_beside
+from llm_fleet_node.neuron.compatibility import conflicts, packages_next_to
 from llm_fleet_node.neuron.driver import DRIVER, driver_version, is_loaded
 from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, install, installed_versions, is_installed, repair
@@ -83,10 +83,10 @@ def _packages(neuron: Neuron, driver: Optional[str]) -> tuple[Package, ...]:
     """Return what to install: all of the release on a bare node, else what goes with the image's driver."""
     if driver is None:
         return neuron.packages
-    beside = packages_beside(neuron, driver)
-    if beside is None:
+    next_to = packages_next_to(neuron, driver)
+    if next_to is None:
         fail(Code.NEURON_MISMATCH, f"no runtime of Neuron {neuron.release} goes with driver {driver}", final=True)
-    return beside
+    return next_to
 
 
 def _headers(node: Node) -> list[str]:

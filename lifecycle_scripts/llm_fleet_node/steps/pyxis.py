@@ -16,7 +16,7 @@ from llm_fleet_node.services import is_active
 from llm_fleet_node.slurm import conf_file, installation
 from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, Step
 
-_TOLD_LATER = "/var/lib/llm-fleet/pyxis-not-yet-told"
+_REPORTED_LATER = "/var/lib/llm-fleet/pyxis-not-yet-reported"
 """There while plugstack.conf was changed and the running slurmctld may not have been told: also after a kill."""
 
 
@@ -28,12 +28,12 @@ def _apply(node: Node) -> None:
         return
     configless = _is_configless(node)
     if not is_right(times_loaded(host, path), configless=configless):
-        host.write(_TOLD_LATER, "")
+        host.write(_REPORTED_LATER, "")
         put_pyxis(host, path, plugin, configless=configless)
-    if host.read(_TOLD_LATER) is not None:
+    if host.read(_REPORTED_LATER) is not None:
         if is_active(host, "slurmctld.service"):
             host.run("scontrol", "reconfigure", changes="told slurmctld of plugstack.conf")
-        host.remove(_TOLD_LATER)
+        host.remove(_REPORTED_LATER)
 
 
 def _verify(node: Node) -> None:
@@ -43,8 +43,8 @@ def _verify(node: Node) -> None:
     loaded = times_loaded(host, path) if path else []
     if path and not is_right(loaded, configless=_is_configless(node)):
         where = ", ".join(f"{item.line.path}:{item.line.number + 1}" for item in loaded) or "nowhere"
-        told = "" if len(loaded) != 1 else ", which Slurm does not send to other nodes"
-        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where}){told}")
+        reported = "" if len(loaded) != 1 else ", which Slurm does not send to other nodes"
+        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where}){reported}")
     try:
         said = host.run("srun", "--help")
     except CommandFailed as error:

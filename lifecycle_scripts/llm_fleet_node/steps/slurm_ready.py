@@ -58,13 +58,13 @@ def _verify_worker(node: Node) -> None:
     _prove_spool(node)
     if seen.works:
         return
-    told = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
+    reported = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
     if seen.held_by_us:
-        fail(Code.HEALTH_CHECK, told)
+        fail(Code.HEALTH_CHECK, reported)
     if not seen.responds or not seen.held_by_others:
-        fail(Code.NODE_NOT_READY, told)
+        fail(Code.NODE_NOT_READY, reported)
     # A person drained it, or the platform has it replaced and gives it back once this start has ended well.
-    node.say(f"{told}: left as it is")
+    node.say(f"{reported}: left as it is")
 
 
 def _prove_spool(node: Node) -> None:

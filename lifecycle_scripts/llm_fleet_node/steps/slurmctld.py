@@ -15,7 +15,7 @@ from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
 _FIRST_SECONDS, _SECONDS = 6.0, 60.0
-_TOLD_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
+_REPORTED_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
 _DROP_IN = """\
 [Unit]
 After=munge.service slurmdbd.service
@@ -84,7 +84,7 @@ def _wait(node: Node) -> None:
             wait_for("answer of slurmctld", look, seconds=seconds, code=Code.SLURMCTLD)
         except Failure as error:
             # systemd starts it again and again: where it says why, waiting on does not help.
-            if seconds == _SECONDS or logs.meaning(logs.last_words(node.host, "slurmctld")) in _TOLD_APART:
+            if seconds == _SECONDS or logs.meaning(logs.last_words(node.host, "slurmctld")) in _REPORTED_APART:
                 _explain(node, error.cause)
         else:
             return
@@ -94,7 +94,7 @@ def _explain(node: Node, what: str) -> NoReturn:
     prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     words = logs.last_words(node.host, "slurmctld")
     known = logs.meaning(words)
-    code = known if known is not None and known in _TOLD_APART else Code.SLURMCTLD
+    code = known if known is not None and known in _REPORTED_APART else Code.SLURMCTLD
     if code is Code.SLURMCTLD:
         check_dns(node.host, what)
     fail(code, f"{what}: {logs.errors_of(words)}")

@@ -21,7 +21,7 @@ def _apply(node: Node) -> None:
     """Make the folders, and copy this bundle's version unless it is there."""
     storage.check_shared(node)
     folder = training_of(node).folder
-    with storage.told(folder), storage.readable_by_all():
+    with storage.reported(folder), storage.readable_by_all():
         _make_folders(node, Layout(folder))
         _copy(node, Layout(folder))
         programs.put_current(node)
@@ -30,7 +30,7 @@ def _apply(node: Node) -> None:
 def _make_folders(node: Node, layout: Layout) -> None:
     for folder in (layout.folder, layout.programs, layout.locks, layout.environments):
         node.host.folder(folder)
-    if _is_beside(node, layout) and not node.host.path(layout.runs).exists():
+    if _is_next_to(node, layout) and not node.host.path(layout.runs).exists():
         # Its mode is its owner's to change afterwards.
         node.host.folder(layout.runs, mode=_STICKY)
 
@@ -59,11 +59,11 @@ def _verify(node: Node) -> None:
     current = node.host.path(f"{layout.programs}/{programs.CURRENT}")
     if not (current / programs.MARKER).is_file():
         fail(Code.TRAINING_PROGRAMS, f"{current} leads to no programs")
-    if _is_beside(node, layout) and not node.host.path(layout.runs).is_dir():
+    if _is_next_to(node, layout) and not node.host.path(layout.runs).is_dir():
         fail(Code.TRAINING_PROGRAMS, f"there is no folder {layout.runs} for users' runs")
 
 
-def _is_beside(node: Node, layout: Layout) -> bool:
+def _is_next_to(node: Node, layout: Layout) -> bool:
     """Return whether the folder of runs would be on the same file system, and not on the node's own disk."""
     folder = node.host.path(layout.folder)
     return folder.is_dir() and folder.stat().st_dev == folder.parent.stat().st_dev

@@ -46,10 +46,10 @@ def _verify_limits(node: Node) -> None:
     (unit,) = units.look(node.host, "slurmd")
     found = limits.locked_memory(node.host, unit.pid) if unit.active else limits.UNLIMITED
     if found not in (limits.UNLIMITED, ""):
-        told = f"slurmd, and so its jobs, may lock {found} of memory; EFA needs unlimited"
+        reported = f"slurmd, and so its jobs, may lock {found} of memory; EFA needs unlimited"
         if limits.can_be_raised(node.host):
-            fail(Code.ACCELERATOR_SETTINGS, told)
-        node.say(f"{told}, but this machine is a container that may not raise it")
+            fail(Code.ACCELERATOR_SETTINGS, reported)
+        node.say(f"{reported}, but this machine is a container that may not raise it")
 
 
 STEP = Step(

@@ -32,7 +32,7 @@ def ensure(node: Node, environment: Environment, *, seconds: float) -> None:
     place = node.host.path(layout.environment(environment))
     if problem(place, environment) is None:
         return
-    with storage.told(str(place)), storage.readable_by_all():
+    with storage.reported(str(place)), storage.readable_by_all():
         for folder in (layout.folder, layout.locks, layout.environments):
             node.host.path(folder).mkdir(parents=True, exist_ok=True)
         build_once(
@@ -53,13 +53,13 @@ def check(node: Node, environment: Environment) -> None:
     if environment.kind == "container":
         return
     version = interpreter.ask(node.host, f"{place}/bin/python")
-    told = ".".join(map(str, version))
+    reported = ".".join(map(str, version))
     document = shared_files.read_document(place / marker.NAME) or {}
-    if document.get("python") != told:
+    if document.get("python") != reported:
         # Another patch release runs it too; another minor one does not even look into its folder of packages.
-        if tuple(str(document.get("python")).split(".")[:2]) != tuple(told.split(".")[:2]):
-            fail(Code.INTERPRETER, f"{place} was built with Python {document.get('python')}, here it is {told}")
-        node.say(f"{environment.name} was built with Python {document.get('python')}, here it runs on {told}")
+        if tuple(str(document.get("python")).split(".")[:2]) != tuple(reported.split(".")[:2]):
+            fail(Code.INTERPRETER, f"{place} was built with Python {document.get('python')}, here it is {reported}")
+        node.say(f"{environment.name} was built with Python {document.get('python')}, here it runs on {reported}")
 
 
 def problem(place: Path, environment: Environment) -> Optional[str]:

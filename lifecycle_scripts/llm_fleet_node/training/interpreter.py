@@ -23,7 +23,7 @@ class Interpreter:
     """E.g. `(3, 10, 12)`."""
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """Its version as people write it."""
         return ".".join(map(str, self.version))
 
@@ -57,7 +57,7 @@ def check_wheels(interpreter: Interpreter, names: Iterable[str]) -> None:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         fail(
             Code.INTERPRETER,
-            f"{interpreter.path} is Python {interpreter.told}, which {', '.join(wrong[:3])}{more} "
+            f"{interpreter.path} is Python {interpreter.reported}, which {', '.join(wrong[:3])}{more} "
             f"{'is' if len(wrong) == 1 else 'are'} not for",
             final=True,
         )

@@ -58,12 +58,16 @@ def _one(node: Node, files: Sequence[Download], name: str, version: str) -> Down
     checksums = {file.sha256 for file in named}
     if len(checksums) == 1:
         return named[0]
-    asked = f"{name} {version}".strip()
+    requested = f"{name} {version}".strip()
     system = system_of(node.host)
     if not named:
-        fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}, which an environment asks for", final=True)
-    told = ", ".join(sorted(file.version for file in named))
-    fail(Code.NOT_PINNED, f"{asked} is pinned for {system} as {told}: an environment needs one of them", final=True)
+        fail(Code.NOT_PINNED, f"the fleet pins no {requested} for {system}, which an environment asks for", final=True)
+    reported = ", ".join(sorted(file.version for file in named))
+    fail(
+        Code.NOT_PINNED,
+        f"{requested} is pinned for {system} as {reported}: an environment needs one of them",
+        final=True,
+    )
 
 
 def _is_version(found: str, wanted: str) -> bool:

@@ -41,7 +41,7 @@ def check_shared(node: Node) -> None:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Generator[None, None, None]:
+def reported(path: str) -> Generator[None, None, None]:
     """Say what a refusal of the storage below `path` means: raises `Failure` in place of `OSError`."""
     try:
         yield

@@ -37,7 +37,7 @@ def build(node: Node, environment: Environment, prefix: Path, held: Held) -> dic
     _install(node, prefix, wheels)
     _compile(node, prefix)
     installed = {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
-    return {"python": python.told, "files": installed}
+    return {"python": python.reported, "files": installed}
 
 
 def _make(node: Node, python: interpreter.Interpreter, prefix: Path) -> None:

@@ -82,8 +82,8 @@ def publish(host: Host, folder: str, names: Sequence[str]) -> None:
 def check_published(host: Host, folder: str, names: Sequence[str]) -> None:
     """Raise `Failure` unless ssh would be told the keys that this node's sshd has, by the very program it asks."""
     for name in names:
-        told = host.run(str(host.path(PROGRAM)), name)
-        if told.splitlines() != [f"{name} {line}" for line in _own_keys(host)]:
+        reported = host.run(str(host.path(PROGRAM)), name)
+        if reported.splitlines() != [f"{name} {line}" for line in _own_keys(host)]:
             fail(Code.SSH_BETWEEN_NODES, f"{folder}/{name} does not hold this node's host keys")
 
 

@@ -48,9 +48,9 @@ def ask_sssd(host: Host) -> None:
 def _make_private_homes(host: Host) -> None:
     """Have oddjobd make homes that nobody else reads, and start anew if it runs with something else."""
     there = host.read(_ODDJOB) or ""
-    told = _HELPER.sub(r'\1 -u 0077"', there)
-    if told != there:
-        host.write(_ODDJOB, told)
+    reported = _HELPER.sub(r'\1 -u 0077"', there)
+    if reported != there:
+        host.write(_ODDJOB, reported)
         _run(host, "systemctl", "try-restart", "oddjobd.service", changes="had oddjobd make private homes")
 
 

@@ -21,7 +21,7 @@ CERTIFICATE = "/etc/llm-fleet/directory-ca.pem"
 _INFOPIPE = "/usr/libexec/sssd/sssd_ifp"
 """Of the package sssd-dbus. Without it sssctl can ask SSSD nothing, and says so with an error."""
 _UNIX_GROUP = "sssd"
-_NOBODY = "llm-fleet-asks"
+_NO_ONE = "llm-fleet-asks"
 """How a name begins that no directory has. Of one that SSSD was asked for before, it answers from its cache without
 asking the directory, for 90 minutes or, of one that is not there, 15 s; and it goes on saying Online (SSSD 2.10)."""
 _SECONDS = 45.0
@@ -34,15 +34,15 @@ def password_of(node: Node, directory: Directory) -> str:
     command = ("aws", "secretsmanager", "get-secret-value", "--secret-id", directory.bind_secret_arn)
     shape = ("--query", "SecretString", "--output", "json", "--region", node.manifest.region)
     try:
-        told: Any = json.loads(node.host.run(*command, *shape, timeout=60, secret=True))
+        reported: Any = json.loads(node.host.run(*command, *shape, timeout=60, secret=True))
     except CommandFailed as error:
         fail(Code.DIRECTORY_SECRET, error.cause)
     except ValueError:
-        told = None
+        reported = None
     # No word of what it holds: a wrong secret may be another's password.
-    if not isinstance(told, str) or not told.strip():
+    if not isinstance(reported, str) or not reported.strip():
         fail(Code.DIRECTORY_SECRET, f"{directory.bind_secret_arn} holds no text", final=True)
-    password = told.rstrip("\r\n")
+    password = reported.rstrip("\r\n")
     if password != password.strip() or not password.isprintable():
         cause = f"the text of {directory.bind_secret_arn} has blanks around it, several lines, or other signs"
         fail(Code.DIRECTORY_SECRET, f"{cause} that sssd.conf cannot hold", final=True)
@@ -126,7 +126,7 @@ def wait_until_online(host: Host, directory: Directory) -> None:
     def online() -> bool:
         # SSSD asks the directory when it is asked itself, and says Online until then.
         with suppress(CommandFailed):
-            host.run("getent", "--service=sss", "passwd", f"{_NOBODY}-{os.urandom(4).hex()}", timeout=20)
+            host.run("getent", "--service=sss", "passwd", f"{_NO_ONE}-{os.urandom(4).hex()}", timeout=20)
         try:
             said = host.run("sssctl", "domain-status", directory.domain, "--online", timeout=20)
         except CommandFailed:

@@ -52,14 +52,14 @@ def files(node: Node) -> dict[str, str]:
 def looked(node: Node) -> Optional[Looked]:
     """Return what the program said last; `None` when it has not measured lately, with the settings that it has now."""
     try:
-        told: dict[str, Any] = json.loads(node.host.read(STATUS) or "{}")
+        reported: dict[str, Any] = json.loads(node.host.read(STATUS) or "{}")
     except ValueError:
         return None
-    if not told or told["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
+    if not reported or reported["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
         return None
-    if told["measured"] / 1000 < time.time() - _FRESH or not told["values"]:
+    if reported["measured"] / 1000 < time.time() - _FRESH or not reported["values"]:
         return None
-    return Looked(told["values"], told["absent"], tuple(told["broken"]), told["trouble"])
+    return Looked(reported["values"], reported["absent"], tuple(reported["broken"]), reported["trouble"])
 
 
 def _fingerprint(text: str) -> str:
@@ -68,7 +68,7 @@ def _fingerprint(text: str) -> str:
 
 
 def _settings(node: Node, metrics: Metrics) -> str:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "destination": metrics.destination,
         "region": node.manifest.region,
         "fleet": node.manifest.fleet,
@@ -85,7 +85,7 @@ def _settings(node: Node, metrics: Metrics) -> str:
         # Another bundle's program is another program: what this one says is its own word then.
         "bundle": node.manifest.content_hash,
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(reported, indent=1) + "\n"
 
 
 def _asks_slurm(node: Node) -> bool:

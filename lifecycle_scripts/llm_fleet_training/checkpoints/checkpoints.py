@@ -142,13 +142,13 @@ class Checkpoints:
         """What is not as it was written, by digest; process `share` of `of` reads only its share of the files."""
         found: List[str] = []
         for name in sorted(checkpoint.record.files)[share::of]:
-            told = checkpoint.record.files[name]
+            reported = checkpoint.record.files[name]
             try:
                 size, digest = measure(checkpoint.folder / name)
             except OSError as error:
                 found.append(f"{name} cannot be read: {error.strerror}")
                 continue
-            if (size, digest) != (told.size, told.sha256):
+            if (size, digest) != (reported.size, reported.sha256):
                 found.append(f"{name} is not what was written: its SHA-256 differs")
         return found
 
@@ -204,12 +204,12 @@ class Checkpoints:
 
     @staticmethod
     def _compare(part: Part, files: Mapping[str, FileRecord]) -> None:
-        for name, told in files.items():
+        for name, reported in files.items():
             path = part.folder / name
             size = path.stat().st_size if path.is_file() else None
-            if size != told.size:
+            if size != reported.size:
                 seen = "is not there" if size is None else f"has {size} bytes here"
-                fail(Code.INCOMPLETE, f"step {part.step}: {name}, of which {told.size} bytes were written, {seen}")
+                fail(Code.INCOMPLETE, f"step {part.step}: {name}, of which {reported.size} bytes were written, {seen}")
 
 
 def _age(place: Path) -> float:

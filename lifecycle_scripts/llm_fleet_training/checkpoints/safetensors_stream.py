@@ -14,12 +14,12 @@ TYPES = {
 }  # fmt: skip
 
 
-def write(stream: IO[bytes], tensors: Mapping[str, Any], told: Optional[Dict[str, str]] = None) -> None:
+def write(stream: IO[bytes], tensors: Mapping[str, Any], reported: Optional[Dict[str, str]] = None) -> None:
     """Header (8 bytes of length, JSON, padded to 8), then each tensor's little-endian bytes in order of name.
 
-    `told` goes in as the file's metadata. Tensors of accelerators are copied to the host one at a time.
+    `reported` goes in as the file's metadata. Tensors of accelerators are copied to the host one at a time.
     """
-    header: Dict[str, Any] = {"__metadata__": {"format": "pt", **(told or {})}}
+    header: Dict[str, Any] = {"__metadata__": {"format": "pt", **(reported or {})}}
     place = 0
     for name in sorted(tensors):
         tensor = tensors[name]

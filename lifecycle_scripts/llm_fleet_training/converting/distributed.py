@@ -28,7 +28,7 @@ class DistributedReader:
         self._folder = found.folder / FOLDER
         self._shapes = shapes(config)
         try:
-            self._told = dcp.FileSystemReader(self._folder).read_metadata().state_dict_metadata
+            self._reported = dcp.FileSystemReader(self._folder).read_metadata().state_dict_metadata
         except Exception as error:  # Of pickle, of the file system.
             fail(Code.CONVERSION, f"{self._folder}/.metadata cannot be read: {error}")
 
@@ -39,13 +39,13 @@ class DistributedReader:
     def weight(self, name: str) -> Any:
         """Of the type that it was saved in."""
         key = _BELOW + name
-        told = self._told.get(key)
-        if told is None:
+        reported = self._reported.get(key)
+        if reported is None:
             fail(Code.CONVERSION, f"{self._folder} has no {key}")
-        size = tuple(getattr(told, "size", ()))
+        size = tuple(getattr(reported, "size", ()))
         if size != self._shapes[name]:
             fail(Code.CONVERSION, f"{key} in {self._folder} has shape {size}; the model's is {self._shapes[name]}")
-        held = {key: torch.empty(size, dtype=told.properties.dtype)}
+        held = {key: torch.empty(size, dtype=reported.properties.dtype)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*single process.*")  # That is the intent.
             dcp.load(held, storage_reader=dcp.FileSystemReader(self._folder), no_dist=True)

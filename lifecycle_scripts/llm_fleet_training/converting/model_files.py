@@ -43,5 +43,7 @@ def write_generation_config(target: Path) -> None:
     if place.exists():
         return
     config: Dict[str, Any] = json.loads((target / "config.json").read_text(encoding="utf-8"))
-    told = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if config.get(key) is not None}
-    place.write_text(json.dumps({"_from_model_config": True, **told}, indent=2) + "\n", encoding="utf-8")
+    reported = {
+        key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if config.get(key) is not None
+    }
+    place.write_text(json.dumps({"_from_model_config": True, **reported}, indent=2) + "\n", encoding="utf-8")

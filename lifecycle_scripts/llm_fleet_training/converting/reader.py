@@ -39,7 +39,7 @@ def open_checkpoint(found: Complete, config: ModelConfig) -> Reader:
         fail(Code.CONVERSION, f"{found.folder} has the layout {record.layout!r}; {known} are known here")
     reader: Reader = import_module(f"llm_fleet_training.converting.{room}").make(found, config)
     for name in reader.files():
-        told = record.files[name]
-        if measure(found.folder / name) != (told.size, told.sha256):
+        reported = record.files[name]
+        if measure(found.folder / name) != (reported.size, reported.sha256):
             fail(Code.CONVERSION, f"{found.folder / name} is not what was written: its SHA-256 differs")
     return reader

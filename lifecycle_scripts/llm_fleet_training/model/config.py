@@ -117,16 +117,16 @@ def _refuse_others(words: Dict[str, Any], place: str) -> None:
 
 def _rope(words: Dict[str, Any], place: str) -> Rope:
     """transformers 5 writes `rope_parameters`, older releases `rope_theta` and `rope_scaling`."""
-    told: Dict[str, Any] = words.get("rope_parameters") or words.get("rope_scaling") or {}
-    kind = str(told.get("rope_type", told.get("type", "default")))
+    reported: Dict[str, Any] = words.get("rope_parameters") or words.get("rope_scaling") or {}
+    kind = str(reported.get("rope_type", reported.get("type", "default")))
     if kind not in ("default", "linear", "llama3"):
         fail(Code.MODEL, f"{place}: rope type {kind!r} is not known here; default, linear and llama3 are")
-    theta: Optional[Any] = told.get("rope_theta", words.get("rope_theta"))
+    theta: Optional[Any] = reported.get("rope_theta", words.get("rope_theta"))
     return Rope(
         theta=float(theta if theta is not None else 10000.0),
         kind=kind,
-        factor=float(told.get("factor", 1.0)),
-        low_frequency=float(told.get("low_freq_factor", 1.0)),
-        high_frequency=float(told.get("high_freq_factor", 4.0)),
-        original_positions=int(told.get("original_max_position_embeddings", 8192)),
+        factor=float(reported.get("factor", 1.0)),
+        low_frequency=float(reported.get("low_freq_factor", 1.0)),
+        high_frequency=float(reported.get("high_freq_factor", 4.0)),
+        original_positions=int(reported.get("original_max_position_embeddings", 8192)),
     )

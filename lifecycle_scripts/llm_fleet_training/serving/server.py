@@ -59,7 +59,7 @@ class Serving:
         return self.facts["exports"] is None
 
     @property
-    def asked(self) -> Dict[str, Any]:
+    def requested(self) -> Dict[str, Any]:
         """As the service asks, but that shards are always wanted: what is exported from a folder has them."""
         if self.compiles_itself:
             return PLAIN

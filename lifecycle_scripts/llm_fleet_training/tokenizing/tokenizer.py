@@ -78,8 +78,8 @@ def _eos(folder: Path, config: Dict[str, Any], tokenizer: Any) -> int:
         found: Optional[int] = tokenizer.token_to_id(word) if isinstance(word, str) else None
         if found is not None:
             return found
-    told: Any = config.get("eos_token_id")
-    first: Any = cast("list[Any]", told)[0] if isinstance(told, list) and told else cast("Any", told)
+    reported: Any = config.get("eos_token_id")
+    first: Any = cast("list[Any]", reported)[0] if isinstance(reported, list) and reported else cast("Any", reported)
     if isinstance(first, int) and tokenizer.id_to_token(first) is not None:
         return first
     fail(Code.TOKENIZER, f"neither {_SETTINGS} nor config.json of {folder} tells what ends a document (eos_token)")

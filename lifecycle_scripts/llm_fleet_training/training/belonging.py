@@ -11,7 +11,7 @@ from llm_fleet_training.model.config import ModelConfig
 from llm_fleet_training.settings import Settings
 
 
-def asked_degrees(settings: Settings, world: int) -> Dict[str, int]:
+def requested_degrees(settings: Settings, world: int) -> Dict[str, int]:
     """As `checkpoint.json` tells them."""
     return degrees.spread(
         world=world,
@@ -26,10 +26,10 @@ def belongs(checkpoint: Complete, settings: Settings, config: ModelConfig, world
     """LFJ12 for another model, LFJ13 for another backend, other degrees or another number of processes."""
     record = checkpoint.record
     if record.fingerprint != config.fingerprint:
-        told = _differences(record.model, config.as_words())
-        fail(Code.OTHER_MODEL, f"{checkpoint.folder} is of another model: {told}", shared=True)
+        reported = _differences(record.model, config.as_words())
+        fail(Code.OTHER_MODEL, f"{checkpoint.folder} is of another model: {reported}", shared=True)
     was = {"backend": record.backend, "processes": record.world_size, **_above(record.degrees)}
-    now = {"backend": settings.backend, "processes": world, **_above(asked_degrees(settings, world))}
+    now = {"backend": settings.backend, "processes": world, **_above(requested_degrees(settings, world))}
     if was != now:
         fail(Code.OTHER_DEGREES, f"{checkpoint.folder} was made otherwise: {_differences(was, now)}", shared=True)
 

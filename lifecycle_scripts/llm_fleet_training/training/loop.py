@@ -57,12 +57,12 @@ class Loop:
             taken = self.step(here.step)
             stopping.step_seconds = taken.seconds
             step = here.step + 1
-            asked = self._asked(stopping)
-            due = step % self.settings.checkpoint_every == 0 or step == self.settings.steps or bool(asked)
+            requested = self._requested(stopping)
+            due = step % self.settings.checkpoint_every == 0 or step == self.settings.steps or bool(requested)
             saved = self._save(step, saver, stopping) if due else 0.0
             if metrics is not None:
-                self._tell(step, taken, saved, metrics, say)
-            here = Position(step, taken.loss, asked if step < self.settings.steps else "")
+                self._report(step, taken, saved, metrics, say)
+            here = Position(step, taken.loss, requested if step < self.settings.steps else "")
             if here.stopped_by:
                 break
         return here
@@ -113,14 +113,14 @@ class Loop:
             return [(place + n) % self.vocabulary for n in range(self.settings.sequence_length + 1)]
         return self.tokens.sample(sample_at(place, self.tokens.samples, self.settings.seed))
 
-    def _asked(self, stopping: Stopping) -> str:
+    def _requested(self, stopping: Stopping) -> str:
         """The signal that any process has got; all stop at the same step."""
-        asked = next((one for one in self.backend.exchange(stopping.asked or "") if one), "")
-        if asked:
+        requested = next((one for one in self.backend.exchange(stopping.requested or "") if one), "")
+        if requested:
             stopping.reached()
-        return asked
+        return requested
 
-    def _tell(self, step: int, taken: Taken, saved: float, metrics: Metrics, say: Callable[[str], None]) -> None:
+    def _report(self, step: int, taken: Taken, saved: float, metrics: Metrics, say: Callable[[str], None]) -> None:
         tokens = self.settings.global_batch * self.settings.sequence_length
         metrics.row(
             step=step,

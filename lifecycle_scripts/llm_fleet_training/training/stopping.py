@@ -29,7 +29,7 @@ class Stopping:
     """
 
     def __init__(self) -> None:
-        self.asked: Optional[str] = None
+        self.requested: Optional[str] = None
         self.step_seconds = 0.0
         """How long the last step took; the loop tells it."""
         self.saving = False
@@ -57,7 +57,7 @@ class Stopping:
         self._reached.set()
 
     def _hear(self, number: int, frame: Optional[FrameType]) -> None:
-        self.asked = signal.Signals(number).name
+        self.requested = signal.Signals(number).name
 
     def _watch(self) -> None:
         while (heard := os.read(self._ear, 1)) and heard[0] not in SIGNALS:

@@ -20,8 +20,8 @@ def together(backend: Backend, act: Callable[[], None], folder: Path, *, main_on
         except Failure as failure:
             word = json.dumps([failure.code.name, failure.cause, failure.final])
         except OSError as error:
-            told = of_error(error, folder)
-            word = json.dumps([told.code.name, told.cause, told.final])
+            reported = of_error(error, folder)
+            word = json.dumps([reported.code.name, reported.cause, reported.final])
     _raise_first(backend.exchange(word))
 
 

@@ -20,7 +20,7 @@ from llm_fleet_training.failures import STOPPED
 from llm_fleet_training.model.config import ModelConfig, read
 from llm_fleet_training.samples.tokens import Tokens, read_record
 from llm_fleet_training.settings import Settings
-from llm_fleet_training.training.belonging import asked_degrees, other_data
+from llm_fleet_training.training.belonging import other_data, requested_degrees
 from llm_fleet_training.training.finding import find
 from llm_fleet_training.training.folder import writable
 from llm_fleet_training.training.loop import Loop, Position
@@ -155,7 +155,7 @@ class _Start:
             layout=self.backend.layout,
             fingerprint=self.config.fingerprint,
             model=self.config.as_words(),
-            degrees=asked_degrees(self.settings, self.backend.world),
+            degrees=requested_degrees(self.settings, self.backend.world),
             world_size=self.backend.world,
             seed=self.settings.seed,
             tokens_seen=step * self.settings.global_batch * self.settings.sequence_length,

@@ -109,14 +109,18 @@ def _digested(weight: Callable[[str], Any], digest: ParametersHash) -> Callable[
 
 def _compare(run_folder: Path, found: Complete, digest: str) -> None:
     """The trainer tells the digest of its last step."""
-    told = _result(run_folder)
-    if told is None or told.get("steps") != found.step or told.get("fingerprint") != found.record.fingerprint:
+    reported = _result(run_folder)
+    if (
+        reported is None
+        or reported.get("steps") != found.step
+        or reported.get("fingerprint") != found.record.fingerprint
+    ):
         print(f"the run has told no digest of step {found.step}: nothing to compare with", flush=True)
-    elif told.get("parameters_sha256") != digest:
+    elif reported.get("parameters_sha256") != digest:
         fail(
             Code.CONVERSION,
             f"parameters of {found.folder.name} are {digest}, and {run_folder / 'result.json'} tells "
-            f"{told.get('parameters_sha256')}",
+            f"{reported.get('parameters_sha256')}",
         )
     else:
         print("parameters are those that the training has told", flush=True)

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     goal = WholeFolder(arguments.to, marker=MARKER)
     there = goal.document()
     if there is not None and _is_it(there, arguments, goal.target):
-        print(f"{goal.target} is there already: {_told(there)}", flush=True)
+        print(f"{goal.target} is there already: {_reported(there)}", flush=True)
         return 0
     source = _source(arguments)
     with goal.making() as part:
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             fail(Code.SOURCE, f"{source.place} is no whole model: {'; '.join(lacking)}")
         document = _document(source, arguments, part)
         goal.finish(document)
-    print(f"{goal.target} is whole: {_told(document)}", flush=True)
+    print(f"{goal.target} is whole: {_reported(document)}", flush=True)
     _licence(goal.target, source.place)
     return 0
 
@@ -73,13 +73,13 @@ def _source(arguments: argparse.Namespace) -> Source:
 
 def _is_it(there: Dict[str, Any], arguments: argparse.Namespace, target: Path) -> bool:
     """Whether the folder is what is asked for; LFJ12 when it is another model."""
-    asked: str = arguments.model
+    requested: str = arguments.model
     revision: Optional[str] = arguments.revision
-    given = {asked, asked.rstrip("/"), str(Path(asked).expanduser().absolute())}
+    given = {requested, requested.rstrip("/"), str(Path(requested).expanduser().absolute())}
     same = there.get("source") in given and revision in (None, "", there.get("revision"), there.get("asked"))
     if not same:
-        asked += f" at {revision}" if revision else ""
-        fail(Code.OTHER_MODEL, f"{target} holds {there.get('source')} at {there.get('revision')}, not {asked}")
+        requested += f" at {revision}" if revision else ""
+        fail(Code.OTHER_MODEL, f"{target} holds {there.get('source')} at {there.get('revision')}, not {requested}")
     return bool(there.get("weights")) or arguments.without_weights
 
 
@@ -117,7 +117,7 @@ def _document(source: Source, arguments: argparse.Namespace, part: Path) -> Dict
     return {"format": 1, **source.identity(), "weights": not arguments.without_weights, "files": files}
 
 
-def _told(document: Dict[str, Any]) -> str:
+def _reported(document: Dict[str, Any]) -> str:
     revision = document.get("revision")
     pinned = f" at {revision}" if revision else ""
     return f"{document.get('source')}{pinned}, {in_words(sum(document.get('files', {}).values()))}"

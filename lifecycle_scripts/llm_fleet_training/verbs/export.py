@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if lacking:
         fail(Code.SOURCE, f"{model} is no whole model: {'; '.join(lacking)}")
     goal = WholeFolder(arguments.to or arguments.run_folder / "exported", marker=NOTE)
-    note = {"asked": serving.asked, "source": _source(model), "server": serving.server}
+    note = {"asked": serving.requested, "source": _source(model), "server": serving.server}
     there = goal.document()
     if there is not None and note.items() <= there.items():
         print(f"{goal.target} is exported already, for {_words(serving)}", flush=True)
@@ -65,11 +65,11 @@ def _export(serving: Serving, model: Path, part: Path, note: Dict[str, Any], ima
     os.environ["HF_HUB_OFFLINE"] = "1"
     words = export_words(
         serving.facts["exports"],
-        serving.asked,
+        serving.requested,
         cast_type=serving.usual["cast_type"],
         family=serving.instance["family"],
     )
-    told = {
+    reported = {
         "hub_id": None,
         "checkpoint": str(model),
         "model": str(part),
@@ -84,9 +84,9 @@ def _export(serving: Serving, model: Path, part: Path, note: Dict[str, Any], ima
             "target": serving.instance["target"],
         },
     }
-    if exporter.main(told):
+    if exporter.main(reported):
         fail(Code.EXPORT, f"{_PROGRAM} could not export {model} for {_words(serving)}")
-    found = findings(serving.asked, Folder(str(part)))
+    found = findings(serving.requested, Folder(str(part)))
     if found:
         fail(Code.EXPORT, f"what came out is not what {serving.server} will ask for: {'; '.join(found)}")
 

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Upload what is not there yet; returns 0 when the service's check takes it."""
-    folder, asked = _chosen(arguments)
-    found = findings(asked, Folder(str(folder)))
+    folder, requested = _chosen(arguments)
+    found = findings(requested, Folder(str(folder)))
     if found:
         fail(Code.EXPORT, f"{folder} is not what the service asks for: {'; '.join(found)}")
     place = Place(arguments.to)
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _make_way(place, offered, replace=arguments.replace)
         _upload(place, offered, _marker(folder, offered))
-    _verify(place, offered, asked)
+    _verify(place, offered, requested)
     print(f"the service will take it: `model: {place.place}`", flush=True)
     return 0
 
@@ -55,15 +55,15 @@ def _chosen(arguments: argparse.Namespace) -> Tuple[Path, Dict[str, Any]]:
     """The folder, and what its server will ask: as `export` was told, unless it is told here."""
     exported, plain = arguments.run_folder / "exported", arguments.run_folder / "huggingface"
     serving = serving_of(arguments) if arguments.server or arguments.instance_type else None
-    told = _note(arguments.model or exported)
-    if arguments.plain or (serving is not None and serving.compiles_itself) or (serving is None and told is None):
-        folder, asked = arguments.model or plain, PLAIN
+    reported = _note(arguments.model or exported)
+    if arguments.plain or (serving is not None and serving.compiles_itself) or (serving is None and reported is None):
+        folder, requested = arguments.model or plain, PLAIN
     else:
         folder = arguments.model or exported
-        asked = serving.asked if serving is not None else cast("Dict[str, Any]", told)["asked"]
+        requested = serving.requested if serving is not None else cast("Dict[str, Any]", reported)["asked"]
     if not folder.is_dir() or not any(folder.iterdir()):
         fail(Code.SOURCE, f"there is nothing in {folder}: run the stages before this one")
-    return folder, asked
+    return folder, requested
 
 
 def _note(folder: Path) -> Optional[Dict[str, Any]]:
@@ -127,11 +127,11 @@ def _marker(folder: Path, offered: Offered) -> Dict[str, Any]:
     return {**said, FINGERPRINT: offered.fingerprint}
 
 
-def _verify(place: Place, offered: Offered, asked: Dict[str, Any]) -> None:
+def _verify(place: Place, offered: Offered, requested: Dict[str, Any]) -> None:
     """As the service does when it is deployed, by the same code, reading from S3."""
     differs = _differs(place, offered)
     if differs:
         fail(Code.UNREACHABLE, f"{place.place} differs from what was uploaded: {', '.join(differs[:3])}", final=False)
-    found = findings(asked, place)
+    found = findings(requested, place)
     if found:
         fail(Code.EXPORT, f"the service would refuse it: {'; '.join(found)}")

@@ -50,10 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
         plan = plan_hash(units, arguments.text_field, arguments.documents, tokenizer.fingerprint, str(tokenizer.eos))
         if there is not None and there.get("plan") == plan:
-            print(f"{goal.target} is there already: {_told(there)}", flush=True)
+            print(f"{goal.target} is there already: {_reported(there)}", flush=True)
             return 0
         if there is not None:
-            fail(Code.DATA, f"{goal.target} holds tokens of other data or of another tokenizer: {_told(there)}")
+            fail(Code.DATA, f"{goal.target} holds tokens of other data or of another tokenizer: {_reported(there)}")
         if not (part / _PLAN).exists() or (part / _PLAN).read_text() != plan:
             goal.clear()
             tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         for left in (_PLAN, FILE):
             (part / left).unlink(missing_ok=True)
         goal.finish({**document, "plan": plan})
-    print(f"{goal.target} is whole: {_told(document)}", flush=True)
+    print(f"{goal.target} is whole: {_reported(document)}", flush=True)
     return 0
 
 
@@ -105,15 +105,15 @@ def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: Tokenizer
 
 def _progress(begun: float) -> Any:
     """Tell at most every tenth of the units."""
-    told = [0]
+    reported = [0]
 
     def tell(done: int, of: int) -> None:
-        if done * 10 // of > told[0]:
-            told[0] = done * 10 // of
+        if done * 10 // of > reported[0]:
+            reported[0] = done * 10 // of
             print(f"{done} of {of} units after {time.monotonic() - begun:.0f} s", flush=True)
 
     return tell
 
 
-def _told(document: Dict[str, Any]) -> str:
+def _reported(document: Dict[str, Any]) -> str:
     return f"{document['tokens']} tokens of {document['documents']} documents, {in_words(document['bytes'])}"

@@ -17,7 +17,7 @@ from llm_fleet_training.weights.space import writing
 _TIMEOUT_SECONDS = 60
 _OWN_CACHE = ".cache"
 """Where huggingface_hub keeps its notes beside what it fetches: what it has fetched already is in there."""
-_OF_NOBODY = re.compile(r".+\.[0-9a-f]{8}\.incomplete$")
+_OF_NO_ONE = re.compile(r".+\.[0-9a-f]{8}\.incomplete$")
 """Half files of a process that is gone; huggingface_hub 2 begins these anew and never looks at them again."""
 
 
@@ -32,7 +32,7 @@ class HubModel:
         self._kind = kind
         self._hub: Any = _library()
         self._model = model
-        self._asked = revision
+        self._requested = revision
         self._token = hub_token(token_file)
         self._endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         self.place = f"{model} of {self._endpoint}"
@@ -46,7 +46,7 @@ class HubModel:
             api = self._hub.HfApi(endpoint=self._endpoint)
             info = api.repo_info(
                 self._model,
-                revision=self._asked,
+                revision=self._requested,
                 repo_type=self._kind,
                 files_metadata=True,
                 timeout=_TIMEOUT_SECONDS,
@@ -75,7 +75,7 @@ class HubModel:
         checked against `entries`.
         """
         for half in folder.glob(f"{_OWN_CACHE}/**/*.incomplete"):
-            if _OF_NOBODY.match(half.name):
+            if _OF_NO_ONE.match(half.name):
                 half.unlink(missing_ok=True)
         with writing(folder):
             try:
@@ -95,7 +95,7 @@ class HubModel:
 
     def identity(self) -> Dict[str, Any]:
         """Its id and commit, and the revision that was asked for."""
-        return {"source": self._model, "revision": self._commit, "asked": self._asked}
+        return {"source": self._model, "revision": self._commit, "asked": self._requested}
 
     def _login(self) -> Optional[str]:
         return self._hub.get_token()

@@ -50,14 +50,14 @@ class HubFailures:
         raise Failure(found[0], found[1], final=not restartable) from None
 
     def _known(self, kinds: Tuple[str, ...], status: Optional[int]) -> Optional[Tuple[Code, str]]:
-        told: Tuple[Tuple[str, Callable[[], Tuple[Code, str]]], ...] = (
+        reported: Tuple[Tuple[str, Callable[[], Tuple[Code, str]]], ...] = (
             ("HFValidationError", lambda: (Code.NOT_THERE, f"{self._model!r} is no id of the Hub: <owner>/<name> is")),
             ("RevisionNotFoundError", lambda: (Code.NOT_THERE, f"{self._model} has no revision {self._revision!r}")),
             ("GatedRepoError", lambda: self._gated(status)),
             ("DisabledRepoError", lambda: (Code.NOT_THERE, f"{self._model} was disabled by the Hub")),
             ("RepositoryNotFoundError", self._missing),
         )
-        return next((words() for kind, words in told if kind in kinds), None)
+        return next((words() for kind, words in reported if kind in kinds), None)
 
     def _gated(self, status: Optional[int]) -> Tuple[Code, str]:
         if self._token is None or status == 401:

@@ -21,7 +21,7 @@ class WholeFolder:
         """`marker`: name of the JSON file that says what the folder is; written last."""
         self.target = target.absolute()
         self.marker = marker
-        self.part = self._beside("part")
+        self.part = self._next_to("part")
         """Where it is made. It stays when the making is killed, so that the next run goes on."""
 
     def document(self) -> Optional[Dict[str, Any]]:
@@ -43,7 +43,7 @@ class WholeFolder:
         """Yield the folder to fill, which is this process's alone; LFJ10 when another process is at it."""
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            lock = open(self._beside("lock"), "w")  # noqa: SIM115 - held until the end
+            lock = open(self._next_to("lock"), "w")  # noqa: SIM115 - held until the end
         except OSError as error:
             fail(Code.FOLDER, f"{self.target.parent} cannot be written: {error.strerror}")
         with lock:
@@ -60,7 +60,7 @@ class WholeFolder:
         marker.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         force_file(marker)
         force_tree(self.part)
-        old = self._beside("old")
+        old = self._next_to("old")
         if self.target.exists() and any(self.target.iterdir()):
             shutil.rmtree(old, ignore_errors=True)
             self.target.rename(old)
@@ -75,11 +75,11 @@ class WholeFolder:
 
     def _put_back(self) -> None:
         """A run that was killed between the two renames of an exchange has left the former folder aside."""
-        old = self._beside("old")
+        old = self._next_to("old")
         if old.exists() and not self.target.exists():
             old.rename(self.target)
 
-    def _beside(self, what: str) -> Path:
+    def _next_to(self, what: str) -> Path:
         return self.target.parent / f".{self.target.name}.{what}"
 
     def _lock(self, descriptor: int) -> None:

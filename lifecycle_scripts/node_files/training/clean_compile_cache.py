@@ -60,20 +60,23 @@ def main() -> int:
     parser.add_argument("--max-age-days", type=float, required=True)
     parser.add_argument("--max-gib", type=float)
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    asked = parser.parse_args()
+    requested = parser.parse_args()
     try:
-        with _opened(asked.folder) as cache:
+        with _opened(requested.folder) as cache:
             graphs = list(_graphs(cache))
-            limit = None if asked.max_gib is None else int(asked.max_gib * _GIB)
-            chosen = to_remove(graphs, time.time(), asked.max_age_days * _DAY, limit)
-            removed = [graph for graph in chosen if asked.dry_run or _remove(cache, graph)]
-            if not asked.dry_run:
+            limit = None if requested.max_gib is None else int(requested.max_gib * _GIB)
+            chosen = to_remove(graphs, time.time(), requested.max_age_days * _DAY, limit)
+            removed = [graph for graph in chosen if requested.dry_run or _remove(cache, graph)]
+            if not requested.dry_run:
                 _finish_removals(cache)
     except OSError as error:
-        print(f"{asked.folder} cannot be cleaned: {error}", file=sys.stderr)
+        print(f"{requested.folder} cannot be cleaned: {error}", file=sys.stderr)
         return 1
-    verb = "would be removed" if asked.dry_run else "removed"
-    print(f"{asked.folder}: {len(graphs)} graphs of {_told(graphs)}; {verb}: {len(removed)} of {_told(removed)}")
+    verb = "would be removed" if requested.dry_run else "removed"
+    print(
+        f"{requested.folder}: {len(graphs)} graphs of {_reported(graphs)}; "
+        f"{verb}: {len(removed)} of {_reported(removed)}"
+    )
     for graph in removed:
         print(f"  {graph.version}/{graph.name}, last used {_date(graph.used)}")
     return 0
@@ -171,7 +174,7 @@ def _opened(name: str, above: int | None = None) -> Generator[int, None, None]:
         os.close(handle)
 
 
-def _told(graphs: list[Graph]) -> str:
+def _reported(graphs: list[Graph]) -> str:
     return f"{sum(graph.size for graph in graphs) / _GIB:.1f} GiB"
 
 

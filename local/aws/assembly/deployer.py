@@ -103,8 +103,8 @@ class AssemblyDeployer:
             return False
         if {tag["Key"]: tag["Value"] for tag in before.get("Tags", [])} != dict(stack.tags):
             return False
-        asked = self._client("cloudformation", stack.region).get_template(StackName=stack.name)["TemplateBody"]
-        deployed = json.loads(asked) if isinstance(asked, str) else asked
+        requested = self._client("cloudformation", stack.region).get_template(StackName=stack.name)["TemplateBody"]
+        deployed = json.loads(requested) if isinstance(requested, str) else requested
         return deployed == json.loads(stack.template.read_text(encoding="utf-8"))
 
     def _protect(self, stack: AssemblyStack, before: Any) -> None:

@@ -20,7 +20,7 @@ from local.aws.functions.run_handler import handler_forks
 from local.aws.resource_provider import ResourceFailed
 from local.aws.resources.services import Services
 
-_LOG_LINES_TOLD = 25
+_LOG_LINES_REPORTED = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,8 @@ class FunctionProcess:
 
         `around`: what surrounds the run itself, once all that it needs has been asked of the services.
         """
-        told = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
-        function: dict[str, Any] = told["Configuration"]
+        reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
+        function: dict[str, Any] = reported["Configuration"]
         _refuse_unserved(function)
         seconds = int(function.get("Timeout", 3))
         with tempfile.TemporaryDirectory(prefix="local-aws-lambda-") as folder:
@@ -145,7 +145,7 @@ def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, envir
             os.killpg(process, signal.SIGKILL)
             said += output.readall()
     returned = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
-    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_TOLD:]
+    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_REPORTED:]
     return Run(ended_well=answer.exists(), timed_out=timed_out, log="\n".join(lines), returned=returned)
 
 

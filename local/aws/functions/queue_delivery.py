@@ -30,13 +30,13 @@ class QueueDelivery:
     def _batches(self, function_name: str, queue_arn: str, size: int, region: str) -> Iterator[dict[str, Any]]:
         sqs = self._client("sqs", region)
         url = sqs.get_queue_url(QueueName=queue_arn.rsplit(":", 1)[-1])["QueueUrl"]
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "QueueUrl": url,
             "MaxNumberOfMessages": min(size, _LONGEST_BATCH),
             "AttributeNames": ["All"],
             "MessageAttributeNames": ["All"],
         }
-        while messages := sqs.receive_message(**asked).get("Messages", []):
+        while messages := sqs.receive_message(**requested).get("Messages", []):
             records = [_record(message, queue_arn, region) for message in messages]
             run = self._invoke(function_name, {"Records": records}, region=region)
             failed = _failed(run, records)

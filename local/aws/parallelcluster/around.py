@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from local.aws.resource_provider import ResourceFailed
 from local.aws.resources.services import Services
 from local.parallelcluster import named
-from local.parallelcluster.surroundings import Surroundings
+from local.parallelcluster.account_context import AccountContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ _KINDS = (
 )
 
 
-def surroundings(services: Services, region: str, configuration: Mapping[str, Any]) -> Surroundings:
+def account_context(services: Services, region: str, configuration: Mapping[str, Any]) -> AccountContext:
     """Ask the emulated services what a configuration's validators would ask AWS."""
     look = _Look(services, region)
     subnets = look.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
@@ -69,7 +69,7 @@ def surroundings(services: Services, region: str, configuration: Mapping[str, An
     missing += [name for name, facts in subnets.items() if facts is None]
     missing += [uri for uri in named.s3_uris(configuration) if not look.has_object(uri)]
     found = {name: facts for name, facts in subnets.items() if facts}
-    return Surroundings(
+    return AccountContext(
         zones={name: facts["AvailabilityZone"] for name, facts in found.items()},
         public_subnets=[name for name, facts in found.items() if facts["MapPublicIpOnLaunch"]],
         missing=missing,

@@ -59,9 +59,9 @@ class ClusterParts:
         """Tell whether a part is written down, or its interface is there."""
         if not physical_id.startswith("i-"):
             return physical_id in self._kept
-        asked = {"NetworkInterfaceIds": [_interface_of(physical_id)]}
+        requested = {"NetworkInterfaceIds": [_interface_of(physical_id)]}
         try:
-            return bool(self._services.call("ec2", region, "DescribeNetworkInterfaces", asked)["NetworkInterfaces"])
+            return bool(self._services.call("ec2", region, "DescribeNetworkInterfaces", requested)["NetworkInterfaces"])
         except Gone:
             return False
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from local.aws.parallelcluster.cluster_stack import ClusterStack
 from local.aws.parallelcluster.description import described
 from local.aws.parallelcluster.handed_over import HandedOver, Refused, check_new_name
-from local.aws.parallelcluster.judgement import Judgement, messages
 from local.aws.parallelcluster.provider_stand_in import ProviderStandIn
+from local.aws.parallelcluster.verdict import Decision, messages
 from local.aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
 from local.aws.resources.services import Services
 from local.parallelcluster.answers import Finding
@@ -28,7 +28,7 @@ class PclusterCluster:
         """Serve clusters of `providers`, with the services at one endpoint."""
         self._services = services
         self._providers = providers
-        self._judgement = Judgement(services)
+        self._verdict = Decision(services)
 
     def create(self, request: Request) -> Created:
         """Judge a configuration and make the cluster's stack."""
@@ -63,7 +63,7 @@ class PclusterCluster:
         stack = self._stack(request, handed.name)
         if stack.describe():
             raise Refused(f"Bad Request: Cluster {handed.name} already exists.")
-        findings = self._judgement.validate(handed, request.region)
+        findings = self._verdict.validate(handed, request.region)
         version = self._version(request)
         stack.create(handed.configuration, version, rolls_back=handed.rolls_back)
         return _created(handed, stack, version, findings)
@@ -85,8 +85,8 @@ class PclusterCluster:
                 f"Bad Request: the update can be performed only with the same ParallelCluster version ({made_by}) "
                 "used to create the cluster."
             )
-        findings = self._judgement.validate(handed, request.region)
-        if self._judgement.changes(stack.deployed()["ClusterConfiguration"], handed.configuration):
+        findings = self._verdict.validate(handed, request.region)
+        if self._verdict.changes(stack.deployed()["ClusterConfiguration"], handed.configuration):
             stack.update(handed.configuration, version)
         return _created(handed, stack, version, findings)
 

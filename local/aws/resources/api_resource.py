@@ -132,9 +132,9 @@ class ApiResource:
             at.ref = search(self._spec.ref, at.words())  # at once, so that a later failure can take it back
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
-            told = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
+            reported = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
             # Source: emulation, a mistake of a table or of moto shows
-            raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {told}")
+            raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {reported}")
 
     def _call_update(self, at: Situation, changed: frozenset[str]) -> None:
         elsewhere = frozenset[str]().union(*(one.triggers for one in self._spec.settings)) | set(self._spec.recorded)

@@ -71,19 +71,19 @@ class CatalogProvider:
 
     def create(self, request: Request) -> Created:
         """Create a resource, or raise `ResourceFailed`."""
-        created = self._asked(request).create(request)
+        created = self._requested(request).create(request)
         self._home[created.physical_id] = (request.region, request.account)
         return created
 
     def update(self, request: Request) -> Created:
         """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
-        updated = self._asked(request).update(request)
+        updated = self._requested(request).update(request)
         self._home[updated.physical_id] = (request.region, request.account)
         return updated
 
     def delete(self, request: Request) -> None:
         """Delete a resource, or raise `ResourceFailed`."""
-        self._asked(request).delete(request)
+        self._requested(request).delete(request)
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
@@ -95,7 +95,7 @@ class CatalogProvider:
         resource = self._resource(resource_type)
         return any(resource.exists(physical_id, region, account) for region, account in places)
 
-    def _asked(self, request: Request) -> "_Serves":
+    def _requested(self, request: Request) -> "_Serves":
         if is_custom(request.resource_type):
             return self._parallelcluster.cluster(request) or self._custom
         return self._resource(request.resource_type)

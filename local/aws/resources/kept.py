@@ -18,12 +18,12 @@ def forgotten(output_shape: Any, given: Mapping[str, Any], response: Mapping[str
     return [
         name
         for name, value in given.items()
-        if plain(name) in tellable and _is_plain(value) and not _told(value, _values_of(plain(name), response))
+        if plain(name) in tellable and _is_plain(value) and not _reported(value, _values_of(plain(name), response))
     ]
 
 
-def _told(given: Any, values: Iterator[Any]) -> bool:
-    return any(not _is_plain(told) or _text(told) == _text(given) for told in values)
+def _reported(given: Any, values: Iterator[Any]) -> bool:
+    return any(not _is_plain(reported) or _text(reported) == _text(given) for reported in values)
 
 
 def _text(value: Any) -> list[str]:

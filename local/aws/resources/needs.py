@@ -10,7 +10,7 @@ from local.aws.resources.spec import Need
 def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
     """Raise `NothingChanged` for the first unmet need of the type; `changed` are the properties to look at."""
     for need in at.spec.needs:
-        if _asked(need, at, changed):
+        if _requested(need, at, changed):
             _refuse_unmet(need, at)
 
 
@@ -25,7 +25,7 @@ def refuse_existing(at: Situation, found: object) -> None:
         raise ResourceFailed(f"{at.spec.type}: {at.ref} already exists")
 
 
-def _asked(need: Need, at: Situation, changed: frozenset[str]) -> bool:
+def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
     if at.stage is Stage.UPDATE and not need.reads & changed:
         return False
     takes = need.call.takes if need.call else frozenset[str]()

@@ -42,7 +42,7 @@ def undo_settings(at: Situation) -> None:
 def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> None:
     wanted: list[Any] = at.props.get(setting.each, [])
     had: list[Any] = at.old.get(setting.each, []) if at.stage is Stage.UPDATE else []
-    anew = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
+    again = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
     gone = [item for item in had if item not in wanted]
     if gone and setting.undo is None:
         # Source: emulation, moto has no operation that takes a member away
@@ -50,7 +50,7 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
     for item in gone:
         _undo(setting, at, item)
     for item in wanted:
-        if anew or item not in had:
+        if again or item not in had:
             with _as_it_was(at):
                 make_calls(setting.calls, at, item=item)
 

@@ -114,7 +114,7 @@ def recipe_keys(release: Distribution) -> tuple[str, str]:
     return base, _digest(_SLURM, [base])
 
 
-def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
+def _digest(parts: Iterable[str], additional: Iterable[str]) -> str:
     digest = hashlib.sha256(_LAYER.read_bytes())
     for part in parts:
         place = RECIPE / part
@@ -122,7 +122,7 @@ def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
         for path in files:
             head = f"{path.relative_to(RECIPE)} {path.stat().st_mode & 0o111:o} {path.stat().st_size}\n"
             digest.update(head.encode() + path.read_bytes())
-    for line in further:
+    for line in additional:
         digest.update(line.encode() + b"\n")
     return digest.hexdigest()[:12]
 

@@ -99,13 +99,15 @@ def cluster_name(cluster: str) -> str:
 def find_engine(names: Sequence[str] = ("docker", "podman")) -> Engine | None:
     """Return the first engine of `names` that answers; `None` when none does."""
     for name in names:
-        if shutil.which(name) and (told := _ask(name)) is not None:
-            return _engine(name, told)
+        if shutil.which(name) and (reported := _ask(name)) is not None:
+            return _engine(name, reported)
     return None
 
 
-def _engine(name: str, told: Mapping[str, Any]) -> Engine:
-    version = str(told["CgroupVersion"] if name == "docker" else told["host"]["cgroupVersion"]).removeprefix("v")
+def _engine(name: str, reported: Mapping[str, Any]) -> Engine:
+    version = str(reported["CgroupVersion"] if name == "docker" else reported["host"]["cgroupVersion"]).removeprefix(
+        "v"
+    )
     legacy = version == "1"
     if name == "docker":
         return Engine((name,), name, legacy, _may_raise_limits())
@@ -124,9 +126,9 @@ def _ask(name: str) -> Mapping[str, Any] | None:
         return None
     if done.returncode:
         return None
-    told: dict[str, Any] = json.loads(done.stdout)
+    reported: dict[str, Any] = json.loads(done.stdout)
     # Docker's client answers without its engine: then with what went wrong, and exit code 0 in some versions.
-    return None if told.get("ServerErrors") else told
+    return None if reported.get("ServerErrors") else reported
 
 
 def _may_raise_limits(status: Path = Path("/proc/self/status")) -> bool:

@@ -206,8 +206,8 @@ class DockerNode:
     def _await_boot(self) -> None:
         end = time.monotonic() + BOOT_DEADLINE
         while True:
-            asked = ("exec", self._container, "systemctl", "is-system-running", "--wait")
-            state = self._engine.run(*asked, check=False, timeout=BOOT_DEADLINE).stdout.strip()
+            requested = ("exec", self._container, "systemctl", "is-system-running", "--wait")
+            state = self._engine.run(*requested, check=False, timeout=BOOT_DEADLINE).stdout.strip()
             if state in ("running", "degraded"):
                 return
             if not self.running:

@@ -132,8 +132,8 @@ class ParallelClusterDrill:
 
     def start_for_a_job(self, *, seconds: float = 30) -> list[str]:
         """Wait until slurmctld asks for nodes, start them as ParallelCluster does; return their names."""
-        until("slurmctld asks for a node", self._asked_for, seconds=seconds)
-        names = self._asked_for()
+        until("slurmctld asks for a node", self._requested_for, seconds=seconds)
+        names = self._requested_for()
         for name in names:
             machine = self.machines[name]
             self.nodes[name] = self._backend.create_all([self._plan(machine)])[0]
@@ -141,7 +141,7 @@ class ParallelClusterDrill:
         self.run_actions(names)
         return names
 
-    def _asked_for(self) -> list[str]:
+    def _requested_for(self) -> list[str]:
         """Return the names of nodes that slurmctld wants and that are not there."""
         return [name for name in self.head.read(RESUMED).split() if name not in self.nodes]
 
@@ -228,8 +228,8 @@ def _has_instance_store(machine: Machine) -> bool:
 def _manifest(view: ParallelClusterView, aws: EmbeddedAws) -> dict[str, Any]:
     """Return the manifest of the bundle that the queues' nodes are told."""
     actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
-    told = next((action for action in actions if action is not None), None)
-    return fetch(aws.client("s3"), told.arguments[0]).manifest if told else {"downloads": {"files": []}}
+    reported = next((action for action in actions if action is not None), None)
+    return fetch(aws.client("s3"), reported.arguments[0]).manifest if reported else {"downloads": {"files": []}}
 
 
 def _mounts(view: ParallelClusterView, systems: list[FileSystem]) -> dict[str, tuple[str, str]]:

@@ -92,8 +92,8 @@ class ParallelClusterView:
         """
         for section in self._sections():
             if section.get("Name") == machine.section.get("Name") and _kind(section) == _kind(machine.section):
-                told = section.get("CustomActions", {}).get(event)
-                return Action(told["Script"], tuple(told["Args"])) if told and "Args" in told else None
+                reported = section.get("CustomActions", {}).get(event)
+                return Action(reported["Script"], tuple(reported["Args"])) if reported and "Args" in reported else None
         return None
 
     @property

@@ -69,13 +69,13 @@ class Recovery(AbstractContextManager["Recovery"]):
         """What ended the watcher before its time."""
         self._looks = 0
         self._down_since: dict[str, float] = {}
-        self.healed: list[str] = []
+        self.recovered: list[str] = []
         """Names of the nodes that it gave back, in order."""
 
     def wait_for(self, name: str, *, seconds: float) -> None:
         """Wait until the node was healed by the watcher. Raises what ended the watcher, or `NotInTime`."""
         deadline = time.monotonic() + seconds
-        while name not in self.healed:
+        while name not in self.recovered:
             if self.error is not None:
                 raise self.error
             if time.monotonic() > deadline:
@@ -98,13 +98,13 @@ class Recovery(AbstractContextManager["Recovery"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._heal_what_was_lost()
+            self._recover_what_was_lost()
         self._end.set()
         self._thread.join()
         if self.error is not None and error is None:
             raise self.error
 
-    def _heal_what_was_lost(self) -> None:
+    def _recover_what_was_lost(self) -> None:
         """Let the watcher replace the nodes that a failed scenario lost, so that the scenarios after it do not fail."""
         deadline = time.monotonic() + _HEALING
         while self.error is None and time.monotonic() < deadline:
@@ -137,7 +137,7 @@ class Recovery(AbstractContextManager["Recovery"]):
 
     def _give_back(self, name: str) -> None:
         self._cluster.resume(name)
-        self.healed.append(name)
+        self.recovered.append(name)
 
     def _is_lost(self, name: str, state: str) -> bool:
         if not state.startswith("down") or self._cluster.node(name).running:

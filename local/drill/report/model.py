@@ -111,19 +111,19 @@ def read_script_run(
     report: Mapping[str, Any] | None, *, node: str, role: str, started: float, ended: float, exit_code: int
 ) -> ScriptRun:
     """Return one start of a node from the report that it left; `None` when it left none."""
-    told = report or {}
-    begun = _time(told.get("started"), started)
+    reported = report or {}
+    begun = _time(reported.get("started"), started)
     return ScriptRun(
         node=node,
         role=role,
         started=started,
         ended=ended,
         exit_code=exit_code,
-        code=str(told.get("code", "none")),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
-        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", told.get("steps") or [])),
-        slowest_path=tuple(told.get("slowest_path") or ()),
+        code=str(reported.get("code", "none")),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
+        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", reported.get("steps") or [])),
+        slowest_path=tuple(reported.get("slowest_path") or ()),
     )
 
 
@@ -143,20 +143,20 @@ def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
     )
 
 
-def _step(told: Mapping[str, Any], begun: float) -> StepRun:
-    started, ended = told.get("started"), told.get("ended")
+def _step(reported: Mapping[str, Any], begun: float) -> StepRun:
+    started, ended = reported.get("started"), reported.get("ended")
     return StepRun(
-        name=str(told["name"]),
-        summary=str(told.get("summary") or told["name"]),
-        state=str(told["state"]),
+        name=str(reported["name"]),
+        summary=str(reported.get("summary") or reported["name"]),
+        state=str(reported["state"]),
         started=None if started is None else begun + float(started),
         ended=None if ended is None else begun + float(ended),
-        seconds=dict(told.get("seconds") or {}),
-        changes=tuple(told.get("changes") or ()),
-        attempts=int(told.get("attempts") or 0),
-        code=told.get("code"),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
+        seconds=dict(reported.get("seconds") or {}),
+        changes=tuple(reported.get("changes") or ()),
+        attempts=int(reported.get("attempts") or 0),
+        code=reported.get("code"),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
     )
 
 

@@ -58,10 +58,10 @@ def acts(run: Run) -> list[tuple[str, list[ScriptRun]]]:
 
 
 def _numbers(run: Run) -> str:
-    told = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
+    reported = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
     if run.environment:
-        told.append(of_environment(run.environment))
-    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in told)
+        reported.append(of_environment(run.environment))
+    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in reported)
     return f'<div class="numbers">{shown}</div>' if shown else ""
 
 
@@ -77,21 +77,21 @@ def _act(title: str, runs: list[ScriptRun]) -> str:
 
 
 def _failures(run: Run) -> str:
-    told = [
+    reported = [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(step.code)}</code> in {escape(step.name)}: '
         f"{escape(step.cause or '')}<br>What to do: {escape(step.remedy or '')}</div>"
         for script in run.scripts
         for step in script.steps
         if step.code
     ]
-    told += [
+    reported += [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(script.code)}</code> '
         f"{escape(script.cause or f'ended with {script.exit_code} and left no report')}<br>"
         f"What to do: {escape(script.remedy or 'read its log')}</div>"
         for script in run.scripts
         if script.exit_code and not any(step.code for step in script.steps)
     ]
-    return f"<h2>Failures</h2>{''.join(told)}" if told else ""
+    return f"<h2>Failures</h2>{''.join(reported)}" if reported else ""
 
 
 def _story(run: Run) -> str:

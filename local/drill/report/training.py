@@ -39,9 +39,9 @@ def of_environment(environment: Environment) -> tuple[str, str]:
 
 def lines(training: Training) -> list[str]:
     """Return the same as `section` in lines."""
-    told = [f"{value:>8}  {what}" for value, what in _numbers(training)]
-    told += [_line(run) for run in (training.undisturbed, training.disturbed)]
-    return [*told, _verdict(training)]
+    reported = [f"{value:>8}  {what}" for value, what in _numbers(training)]
+    reported += [_line(run) for run in (training.undisturbed, training.disturbed)]
+    return [*reported, _verdict(training)]
 
 
 def _numbers(training: Training) -> list[tuple[str, str]]:

@@ -39,19 +39,19 @@ def test_the_environment_is_built_once_and_verified_by_all(cluster: DrillCluster
 
 def test_a_worker_is_lost_and_the_run_ends_with_the_same_parameters(trains: Trains):
     """The job goes back into the queue by itself, the spare takes the lost node's place, and steps are taken again."""
-    told = trains.told
-    print(f"first step {told.seconds_to_first_step:.1f} s after the loss, {told.steps_lost} steps lost")
-    assert told.is_same
-    assert (told.undisturbed.restarts, told.disturbed.restarts) == (0, 1)
-    assert told.seconds_to_first_step < SECONDS_TO_FIRST_STEP
-    assert told.steps_lost <= trains.run.checkpoint.every
-    first, second = told.nodes
-    lost = trains.cluster.instance(told.lost_node).host_name
+    reported = trains.reported
+    print(f"first step {reported.seconds_to_first_step:.1f} s after the loss, {reported.steps_lost} steps lost")
+    assert reported.is_same
+    assert (reported.undisturbed.restarts, reported.disturbed.restarts) == (0, 1)
+    assert reported.seconds_to_first_step < SECONDS_TO_FIRST_STEP
+    assert reported.steps_lost <= trains.run.checkpoint.every
+    first, second = reported.nodes
+    lost = trains.cluster.instance(reported.lost_node).host_name
     assert lost in first
     assert lost not in second
     assert len(second) == len(first) == trains.run.plan.nodes
-    asked = [call for call in calls(trains.cluster.shared) if call.name == "srun --auto-resume"]
-    assert {call.arguments for call in asked} == {("--auto-resume=1",)}
+    requested = [call for call in calls(trains.cluster.shared) if call.name == "srun --auto-resume"]
+    assert {call.arguments for call in requested} == {("--auto-resume=1",)}
 
 
 def test_a_node_dies_while_it_writes_and_a_checkpoint_is_cut_off(trains: Trains):
@@ -108,5 +108,5 @@ def test_the_trained_model_is_handed_over(trains: Trains):
     cluster = trains.cluster
     held = cluster.aws.client("s3").list_objects_v2(Bucket="drill-models", Prefix="tiny/")["Contents"]
     assert {"tiny/llm-fleet-model.json", "tiny/model.pt", "tiny/tokenizer.json"} <= {one["Key"] for one in held}
-    asked = {call.name for call in calls(cluster.shared)}
-    assert {"neuron_parallel_compile", "optimum-cli"} <= asked
+    requested = {call.name for call in calls(cluster.shared)}
+    assert {"neuron_parallel_compile", "optimum-cli"} <= requested

@@ -112,10 +112,10 @@ def _pack(pool: Path, package: StubPackage) -> Path:
         control.mkdir(parents=True)
         root.chmod(0o755)
         relations = {"Depends": package.depends, "Provides": package.provides, "Conflicts": package.conflicts}
-        told = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
+        reported = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
         (control / "control").write_text(
             f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"
-            f"Maintainer: drill <drill@example.com>\n{told}Description: stub for drills\n"
+            f"Maintainer: drill <drill@example.com>\n{reported}Description: stub for drills\n"
         )
         for path, text in package.files.items():
             _write(root / path.lstrip("/"), text)

@@ -117,14 +117,14 @@ def _ask(program: str) -> Interpreter | None:
         return None
     if done.returncode:
         return None
-    told: dict[str, Any] = json.loads(done.stdout)
-    if tuple(told["is"]) != _WANTED:
+    reported: dict[str, Any] = json.loads(done.stdout)
+    if tuple(reported["is"]) != _WANTED:
         return None
-    prefix = Path(told["prefix"])
-    name, place = told["INSTSONAME"], Path(told["LIBDIR"])
-    libraries = [folder / name for folder in (prefix / "lib", place, place / told["MULTIARCH"])]
+    prefix = Path(reported["prefix"])
+    name, place = reported["INSTSONAME"], Path(reported["LIBDIR"])
+    libraries = [folder / name for folder in (prefix / "lib", place, place / reported["MULTIARCH"])]
     return Interpreter(
-        version=told["version"],
+        version=reported["version"],
         program=(prefix / "bin" / "python3.11").resolve(),
         library=prefix / "lib" / "python3.11",
         shared_library=next((one for one in libraries if ".so" in one.name and one.is_file()), None),

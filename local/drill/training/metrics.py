@@ -40,12 +40,12 @@ def read_result(run_folder: Path) -> dict[str, Any]:
     return json.loads((run_folder / "result.json").read_text(encoding="utf-8"))
 
 
-def _row(told: dict[str, Any]) -> Row:
+def _row(reported: dict[str, Any]) -> Row:
     return Row(
-        step=told["step"],
-        loss=told["loss"],
-        seconds=told["seconds"],
-        checkpoint_seconds=told["checkpoint_seconds"],
-        restart=told["restart"],
-        at=datetime.fromisoformat(told["time"]).timestamp(),
+        step=reported["step"],
+        loss=reported["loss"],
+        seconds=reported["seconds"],
+        checkpoint_seconds=reported["checkpoint_seconds"],
+        restart=reported["restart"],
+        at=datetime.fromisoformat(reported["time"]).timestamp(),
     )

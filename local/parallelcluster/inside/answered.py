@@ -20,15 +20,15 @@ from pcluster.aws.ssm import SsmClient
 from pcluster.constants import CAPACITY_RESERVATION_OS_MAP
 
 from local.parallelcluster import named
+from local.parallelcluster.inside.account_context import AccountContext, World
 from local.parallelcluster.inside.reservations import reservations
-from local.parallelcluster.inside.surroundings import Surroundings, World
 from local.parallelcluster.inside.world_storage import volumes_file_system
 
 
 @contextmanager
-def answering(configuration: dict[str, Any], surroundings: Surroundings, world: World) -> Iterator[None]:
+def answering(configuration: dict[str, Any], account_context: AccountContext, world: World) -> Iterator[None]:
     """Answer in the place of moto while a configuration is judged."""
-    answers = _Answers(configuration, surroundings, world)
+    answers = _Answers(configuration, account_context, world)
     replaced: list[tuple[type, str, Callable[..., Any]]] = [
         # moto knows no capacity reservations and blocks, and cannot put them into groups.
         (Ec2Client, "describe_capacity_reservations", answers.capacity_reservations),
@@ -69,13 +69,13 @@ def _method(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Answers:
-    def __init__(self, configuration: dict[str, Any], surroundings: Surroundings, world: World) -> None:
+    def __init__(self, configuration: dict[str, Any], account_context: AccountContext, world: World) -> None:
         self._configuration = configuration
-        self._surroundings = surroundings
+        self._context = account_context
         self._world = world
         os_name = str((configuration.get("Image") or {}).get("Os"))
         platform = CAPACITY_RESERVATION_OS_MAP.get(os_name, "Linux/UNIX")
-        self._reservations = reservations(configuration, surroundings, platform)
+        self._reservations = reservations(configuration, account_context, platform)
 
     def existing(self, kind: str, code: str = "NotFound") -> Callable[..., dict[str, Any]]:
         def look(*names: str, **named_names: str) -> dict[str, Any]:
@@ -86,12 +86,12 @@ class _Answers:
         return look
 
     def _must_exist(self, kind: str, name: str, code: str = "NotFound") -> None:
-        if name in self._surroundings.missing:
+        if name in self._context.missing:
             raise AWSClientError("look", f"The {kind} '{name}' does not exist", code)
 
     def capacity_reservations(self, capacity_reservation_ids: list[str]) -> list[CapacityReservationInfo]:
         for one in capacity_reservation_ids:
-            if one in self._surroundings.missing or one not in self._reservations:
+            if one in self._context.missing or one not in self._reservations:
                 raise AWSClientError(
                     "describe_capacity_reservations", f"The capacity reservation ID '{one}' was not found"
                 )
@@ -126,7 +126,7 @@ class _Answers:
 
     def volume(self, volume_id: str) -> dict[str, Any]:
         self._must_exist("volume", volume_id)
-        zone = self._surroundings.zones.get(volume_id, self._world.zone)
+        zone = self._context.zones.get(volume_id, self._world.zone)
         return {"VolumeId": volume_id, "State": "available", "Size": 100, "AvailabilityZone": zone}
 
     def snapshot(self, snapshot_id: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pcluster.aws.resource_groups import ResourceGroupsClient
 from pcluster.config.cluster_config import SlurmClusterConfig
 from pcluster.schemas.cluster_schema import ClusterSchema
 
-_ASKED = (
+_REQUESTED = (
     (Ec2Client, "describe_capacity_reservations"),
     (Ec2Client, "get_instance_type_and_reservation_type_from_capacity_reservation"),
     (ResourceGroupsClient, "get_capacity_reservation_ids_from_group_resources"),
@@ -32,7 +32,7 @@ def _without_reservations() -> Iterator[None]:
     """Have no answer at once, whether moto has been started or not."""
     none = AWSClientError("describe_capacity_reservations", "not asked")
     with ExitStack() as stack:
-        for client, name in _ASKED:
+        for client, name in _REQUESTED:
             stack.enter_context(patch.object(client, name, side_effect=none))
         yield
 

@@ -43,7 +43,7 @@ def redirect(action: Action, *, protocol: str, host: str, port: int, path: str, 
 
     target = f"{part('Protocol', '#{protocol}').lower()}://{part('Host', '#{host}')}:{part('Port', '#{port}')}"
     target += part("Path", "/#{path}")
-    asked = part("Query", "#{query}")
+    requested = part("Query", "#{query}")
     status = int(str(action.settings["StatusCode"]).removeprefix("HTTP_"))
-    headers = {**_SERVER, "Location": f"{target}?{asked}" if asked else target}
+    headers = {**_SERVER, "Location": f"{target}?{requested}" if requested else target}
     return web.Response(status=status, headers=headers)

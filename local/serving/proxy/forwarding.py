@@ -61,7 +61,7 @@ async def _forward(
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds)
     connector = aiohttp.UnixConnector(str(target.socket), force_close=True)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as session:
-        asked = session.request(
+        requested = session.request(
             request.method,
             _url(path),
             headers=headers,
@@ -70,7 +70,7 @@ async def _forward(
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         try:
-            answer = await asked
+            answer = await requested
         except TimeoutError:
             answered(504)
             return own_error(504)

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from local.serving.proxy.answers import fixed_response, own_error, redirect
 from local.serving.proxy.forwarding import end_to_end, forward
 from local.serving.proxy.health import watch_health
-from local.serving.proxy.rules import Asked, first_rule, normalised
+from local.serving.proxy.rules import Requested, first_rule, normalised
 from local.serving.proxy.targets import Target, Targets
 from local.serving.proxy.tokens import Keys, TokenRefused, check_token
 from local.serving.template.front import Action, Listener, LoadBalancer
@@ -109,7 +109,7 @@ class Proxy:
         await self.targets[group].drain(target, time_scale=self._scale)
 
     async def _handle(self, listener: Listener, request: web.BaseRequest) -> web.StreamResponse:
-        rule = first_rule(listener, self._asked(request))
+        rule = first_rule(listener, self._requested(request))
 
         def note(status: int, target: Target | None = None) -> None:
             name = target.name if target else None
@@ -130,12 +130,12 @@ class Proxy:
         note(500)
         return own_error(500)
 
-    def _asked(self, request: web.BaseRequest) -> Asked:
+    def _requested(self, request: web.BaseRequest) -> Requested:
         path = request.raw_path.partition("?")[0]
         if not path.startswith("/"):
             path = request.rel_url.raw_path
         headers = {name.lower(): value for name, value in request.headers.items()}
-        return Asked(method=request.method, path=normalised(path) if self._normalise else path, headers=headers)
+        return Requested(method=request.method, path=normalised(path) if self._normalise else path, headers=headers)
 
     def _own(self, listener: Listener, request: web.BaseRequest, action: Action) -> web.Response | None:
         """Answer without a target; `None` goes on to the rule's next action."""

@@ -17,7 +17,7 @@ _DOT_SEGMENTS = re.compile(r"/\.(?=/|$)|/[^/]+/\.\.(?=/|$)|^/\.\.(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     """What rules look at in a request."""
 
     method: str
@@ -32,9 +32,9 @@ class Asked:
         return self.headers.get("host", "").partition(":")[0]
 
 
-def first_rule(listener: Listener, asked: Asked) -> Rule:
+def first_rule(listener: Listener, requested: Requested) -> Rule:
     """Return the rule of the lowest priority that `asked` meets; a listener's default meets all."""
-    return next(rule for rule in listener.rules if all(_holds(condition, asked) for condition in rule.conditions))
+    return next(rule for rule in listener.rules if all(_holds(condition, requested) for condition in rule.conditions))
 
 
 def normalised(path: str) -> str:
@@ -49,14 +49,14 @@ def normalised(path: str) -> str:
     return path or "/"
 
 
-def _holds(condition: Condition, asked: Asked) -> bool:
+def _holds(condition: Condition, requested: Requested) -> bool:
     if condition.kind == "http-request-method":
-        return asked.method in condition.patterns
+        return requested.method in condition.patterns
     if condition.kind == "path-pattern":
-        return any(_pattern(item, with_case=True).fullmatch(asked.path) for item in condition.patterns)
+        return any(_pattern(item, with_case=True).fullmatch(requested.path) for item in condition.patterns)
     if condition.kind == "host-header":
-        return any(_pattern(item, with_case=False).fullmatch(asked.host) for item in condition.patterns)
-    value = asked.headers.get((condition.header or "").lower())
+        return any(_pattern(item, with_case=False).fullmatch(requested.host) for item in condition.patterns)
+    value = requested.headers.get((condition.header or "").lower())
     return value is not None and any(_pattern(item, with_case=False).fullmatch(value) for item in condition.patterns)
 
 

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from local.serving.servers.account_context import AccountContext
 from local.serving.servers.requests import WrongBody
-from local.serving.servers.surroundings import Surroundings
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Routes = Mapping[tuple[str, str], Handler]
@@ -131,7 +131,7 @@ async def serve(
     *,
     port: int,
     graceful_seconds: float,
-    surroundings: Surroundings,
+    account_context: AccountContext,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM; then take nothing new, call `on_stop`, and let answers end for `graceful_seconds`.
@@ -139,10 +139,10 @@ async def serve(
     Ends too when standard input ends: whoever started the stand-in holds the other end.
     """
     runner = web.ServerRunner(
-        web.Server(server.handle), shutdown_timeout=graceful_seconds * surroundings.time_scale, handle_signals=False
+        web.Server(server.handle), shutdown_timeout=graceful_seconds * account_context.time_scale, handle_signals=False
     )
     await runner.setup()
-    await web.UnixSite(runner, surroundings.interface / str(port)).start()
+    await web.UnixSite(runner, account_context.interface / str(port)).start()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)

@@ -59,8 +59,8 @@ def text_field(body: Mapping[str, Any], name: str) -> str:
 
 def model_of(body: Mapping[str, Any]) -> str | None:
     """Return the model that is asked for. Raises `WrongBody`."""
-    asked = body.get("model")
-    return None if asked is None else _text(asked, "model")
+    requested = body.get("model")
+    return None if requested is None else _text(requested, "model")
 
 
 def wants_stream(body: Mapping[str, Any]) -> bool:

@@ -99,8 +99,8 @@ class TgiServer(HttpServer):
         return await self._chat_of(request, await self._body(request))
 
     async def _chat_of(self, request: web.BaseRequest, body: dict[str, Any]) -> web.StreamResponse:
-        asked = model_of(body)
-        model = self._settings.model_id if asked in (None, "tgi") else asked
+        requested = model_of(body)
+        model = self._settings.model_id if requested in (None, "tgi") else requested
         turns, limit, with_usage = messages_of(body), limit_of(body), wants_usage(body)
         prompt, question = prompt_of(turns), question_of(turns)
         if wants_stream(body):

@@ -200,11 +200,11 @@ class VllmServer(HttpServer):
 
     async def _body(self, request: web.BaseRequest) -> dict[str, Any]:
         body = await self.json_body(request)
-        asked = model_of(body)
-        if asked is not None and asked != self._settings.served_name:
+        requested = model_of(body)
+        if requested is not None and requested != self._settings.served_name:
             # Source: code vllm-project/vllm between 0.11 and 0.13, vllm/entrypoints/openai/serving_engine.py
             # _check_model
-            raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
+            raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{requested}` does not exist."))
         return body
 
     def _admit(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:

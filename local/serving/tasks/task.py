@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from local.serving.servers.surroundings import Surroundings
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.images import kind_of_image
 from local.serving.template.problem import NotServable
 from local.serving.template.service import ServerContainer
@@ -34,7 +34,7 @@ class Task:
         name: str,
         folder: Path,
         secrets: Mapping[str, str],
-        around: Surroundings,
+        around: AccountContext,
         program: Program | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:

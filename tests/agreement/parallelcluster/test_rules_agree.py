@@ -52,8 +52,8 @@ def test_theirs_takes_the_neighbours(oracle: Oracle):
 
 def unlike_good(cluster: PlacedParallelCluster) -> dict[str, Any]:
     """The attributes in which `cluster` is not the good one."""
-    told = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
-    return {name: value for name, value in told.items() if value != getattr(GOOD, name)}
+    reported = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
+    return {name: value for name, value in reported.items() if value != getattr(GOOD, name)}
 
 
 def merged(clusters: Sequence[PlacedParallelCluster]) -> Iterator[PlacedParallelCluster]:
@@ -88,7 +88,7 @@ def test_defects_have_names_of_their_own():
 OURS = {defect.validator for defect in (*defects.DEFECTS, *defects_of_accounting.DEFECTS)}
 
 
-def test_every_validator_is_ours_or_told_why_not():
+def test_every_validator_is_ours_or_reported_why_not():
     neither = {name: module for name, module in validators().items() if name not in OURS and name not in NOT_OURS}
     assert neither == {}
 
@@ -97,7 +97,7 @@ def test_no_validator_is_both():
     assert sorted(OURS & set(NOT_OURS)) == []
 
 
-def test_nothing_is_told_of_validators_that_are_not_there():
+def test_nothing_is_reported_of_validators_that_are_not_there():
     assert sorted(set(NOT_OURS) - set(validators())) == []
 
 

@@ -85,7 +85,7 @@ def check(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         if isinstance(fleet, str):
             file.write_text(fleet, encoding="utf-8")
         code = main(["check", str(file), *words])
-        told = capsys.readouterr()
-        return Checked(code, told.out, told.err)
+        reported = capsys.readouterr()
+        return Checked(code, reported.out, reported.err)
 
     return run

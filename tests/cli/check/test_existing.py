@@ -9,7 +9,7 @@ import pytest
 
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 _EXISTING = """
 fleet: mine
@@ -67,7 +67,7 @@ def network(aws: LocalAws) -> Generator[Network]:
     fsx.delete_file_system(FileSystemId=made["FileSystemId"])
 
 
-def test_rules_addresses_and_endpoints_of_an_existing_network_are_told(check: Check, network: Network):
+def test_rules_addresses_and_endpoints_of_an_existing_network_are_reported(check: Check, network: Network):
     checked = check(network.fleet, "--json", "--only", "network")
     assert checked.code == 1
     addresses = checked.only(f"addresses of {network.subnet}")
@@ -79,17 +79,19 @@ def test_rules_addresses_and_endpoints_of_an_existing_network_are_told(check: Ch
     assert "no route to a gateway endpoint of S3" in ways["problems"][1]["message"]
 
 
-def test_efa_rules_are_mended_by_the_remedy(check: Check, network: Network, aws: LocalAws):
+def test_efa_rules_are_fixed_by_the_remedy(check: Check, network: Network, aws: LocalAws):
     row = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
     assert [problem["code"] for problem in row["problems"]] == ["LF1036", "LF1036"]
     message = row["problems"][0]["message"]
-    told(9, message, "so EFA does not work, and nodes fail their health check about twenty minutes into the deployment")
+    reported(
+        9, message, "so EFA does not work, and nodes fail their health check about twenty minutes into the deployment"
+    )
     rule: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": network.group}]}]
     for problem, side in zip(row["problems"], ("ingress", "egress"), strict=True):
         assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
         getattr(aws.client("ec2"), f"authorize_security_group_{side}")(GroupId=network.group, IpPermissions=rule)
-    mended = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
-    assert mended["detail"] == "lets all traffic in from, and out to, itself"
+    repaired = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
+    assert repaired["detail"] == "lets all traffic in from, and out to, itself"
 
 
 def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network: Network):
@@ -102,7 +104,7 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     assert any("does not let TCP 1018-1023 in from" in message for message in messages)
 
 
-def test_rules_that_exist_are_told_unless_the_fleets_own_stacks_made_them(
+def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     check: Check, network: Network, aws: LocalAws
 ) -> None:
     ec2, cloudformation = aws.client("ec2"), aws.client("cloudformation")
@@ -137,7 +139,7 @@ def test_rules_that_exist_are_told_unless_the_fleets_own_stacks_made_them(
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 
-def test_what_is_not_there_is_told(check: Check, network: Network):
+def test_what_is_not_there_is_reported(check: Check, network: Network):
     text = network.fleet
     for thing in (network.vpc, network.subnet, network.group, network.fsx):
         text = text.replace(thing, f"{thing.split('-')[0]}-0123456789abcdef9")
@@ -170,7 +172,7 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 
-def test_an_image_of_somebody_else_is_told(check: Check):
+def test_an_image_of_someone_else_is_reported(check: Check):
     image = "ami-03cf127a"  # Of an account of AWS, and in every emulated region.
     text = TRN1.replace("count: 4", f"count: 4, image: {image}")
     messages = [

@@ -12,7 +12,7 @@ import pytest
 from llm_fleet.cli.check.question import Account
 from local.aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check, refusing
-from tests.pains.told import told
+from tests.pains.reported import reported
 from tests.rules.account.commands import commands_in, why_not
 from tests.terminal import run, run_in_terminal
 from tools.synth_environment import ROOT
@@ -29,7 +29,7 @@ def test_an_account_that_has_all_is_fine(check: Check):
     assert len(rows) == 1  # No terminal: a row is a line, for grep.
 
 
-def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
+def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
     text = TRN1.replace("count: 4", "count: 6")
     checked = check(text, "--json", "--only", "quotas")
     assert checked.code == 1
@@ -59,30 +59,32 @@ def test_what_others_use_counts_too(check: Check, aws: LocalAws):
         aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
 
 
-def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
+def test_no_capacity_in_the_az_is_reported_before_a_rollback(check: Check):
     checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
     assert checked.code == 1
     problem = checked.only("ml.trn1.32xlarge in usw2-az2")
-    told(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
+    reported(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
     assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
     assert "this is an indication" in problem["message"]
     assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
 
 
-@pytest.mark.parametrize("untold", ["AvailabilityZones", "AvailabilityZoneIds"])
+@pytest.mark.parametrize("unreported", ["AvailabilityZones", "AvailabilityZoneIds"])
 def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
-    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, untold: str
+    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, unreported: str
 ):
     """By the ids that EC2 tells, or by the names, where its answer has no ids."""
     ask = Account.ask
 
-    def asked(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
+    def requested(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
         answer = ask(self, service, operation, **named)
         if operation != "describe_vpc_endpoint_services":
             return answer
-        return {"ServiceDetails": [{k: v for k, v in one.items() if k != untold} for one in answer["ServiceDetails"]]}
+        return {
+            "ServiceDetails": [{k: v for k, v in one.items() if k != unreported} for one in answer["ServiceDetails"]]
+        }
 
-    monkeypatch.setattr(Account, "ask", asked)
+    monkeypatch.setattr(Account, "ask", requested)
     aws.give_account(without_endpoints={"usw2-az4": ["ec2messages", "logs"]})
     try:
         problem = check(TRN1, "--json", "--only", "offerings").only("interface endpoints in usw2-az4")
@@ -90,14 +92,14 @@ def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_ro
         assert "does not offer the endpoint services ec2messages, logs in usw2-az4" in problem["message"]
         key = problem["remedy"].split("`")[1]
         assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
-        mended = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
-        rows = check(mended, "--json", "--only", "offerings").rows
+        repaired = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
+        rows = check(repaired, "--json", "--only", "offerings").rows
         assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are offered there"
     finally:
         aws.give_account()
 
 
-def test_another_region_is_asked_when_it_is_named(check: Check):
+def test_another_region_is_requested_when_it_is_named(check: Check):
     checked = check(TRN1, "--json", "--region", "eu-west-1", "--only", "offerings")
     assert checked.code == 1
     assert json.loads(checked.out)["region"] == "eu-west-1"
@@ -105,14 +107,14 @@ def test_another_region_is_asked_when_it_is_named(check: Check):
     assert problem["message"] == "this account has no AZ usw2-az4 in eu-west-1"
 
 
-def test_a_mistake_in_the_file_is_told_before_anything_is_asked(check: Check):
+def test_a_mistake_in_the_file_is_reported_before_anything_is_requested(check: Check):
     checked = check(TRN1.replace("ml.trn1.32xlarge", "ml.inf2.xlarge"))
     assert checked.code == 1
     assert checked.out == ""
     assert "inf2" in checked.err
 
 
-def test_a_region_that_aws_does_not_have_is_told_before_anything_is_asked(check: Check):
+def test_a_region_that_aws_does_not_have_is_reported_before_anything_is_requested(check: Check):
     checked = check(TRN1, "--region", "us-west-2a")
     assert checked.code == 1
     assert "AWS has no region of this name" in checked.err
@@ -120,7 +122,7 @@ def test_a_region_that_aws_does_not_have_is_told_before_anything_is_asked(check:
 
 
 @pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])
-def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
+def test_every_example_is_requested_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
     checked = check(ROOT / "examples" / f"{example}.yaml", "--json", "--region", "us-east-2")
     assert checked.code == 1
     problems: list[dict[str, Any]] = [one for row in checked.rows.values() for one in row["problems"]]
@@ -129,7 +131,7 @@ def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli
     assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
 
 
-def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
+def test_what_a_metric_reports_is_in_use_counts_too(check: Check, aws: LocalAws):
     """SageMaker names a metric of usage for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
@@ -155,7 +157,7 @@ def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
     assert "takes 1 beside 2 in use" in problem["message"]
 
 
-def test_a_denied_call_is_told_and_the_rest_goes_on(check: Check, aws: LocalAws):
+def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: LocalAws):
     with refusing(aws, "UnauthorizedOperation", service="ec2", operation="DescribeInstanceTypeOfferings"):
         checked = check(TRN1)
         as_data = check(TRN1, "--json")
@@ -168,7 +170,7 @@ def test_a_denied_call_is_told_and_the_rest_goes_on(check: Check, aws: LocalAws)
     assert row["problems"][0]["code"] == "LF1004"
 
 
-def test_a_problem_weighs_more_than_what_was_not_asked(check: Check, aws: LocalAws):
+def test_a_problem_weighs_more_than_what_was_not_requested(check: Check, aws: LocalAws):
     with refusing(aws, "AccessDeniedException", service="servicequotas"):
         checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json")
     assert checked.code == 1
@@ -183,7 +185,7 @@ def test_what_others_use_need_not_be_known_where_the_quota_is_too_small_anyway(c
     assert rows["quota ml.m5.xlarge for cluster usage"]["action"] == "sagemaker:ListClusters"
 
 
-def test_expired_credentials_are_told_once(check: Check, aws: LocalAws):
+def test_expired_credentials_are_reported_once(check: Check, aws: LocalAws):
     with refusing(aws, "ExpiredToken"):
         checked = check(TRN1)
     assert checked.code == 3
@@ -192,14 +194,14 @@ def test_expired_credentials_are_told_once(check: Check, aws: LocalAws):
     assert "aws sso login" in checked.err
 
 
-def test_credentials_that_expire_in_the_middle_are_told_once(check: Check, aws: LocalAws):
+def test_credentials_that_expire_in_the_middle_are_reported_once(check: Check, aws: LocalAws):
     with refusing(aws, "ExpiredTokenException", service="servicequotas"):
         checked = check(TRN1)
     assert checked.code == 3
     assert checked.err.count("your credentials have expired") == 1
 
 
-def test_a_throttled_service_is_told_once_for_all_its_lines(check: Check, aws: LocalAws):
+def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aws: LocalAws):
     with refusing(aws, "TooManyRequestsException", service="servicequotas", operation="ListServiceQuotas"):
         checked = check(TRN1)
     assert checked.code == 3
@@ -207,7 +209,7 @@ def test_a_throttled_service_is_told_once_for_all_its_lines(check: Check, aws: L
     assert checked.out.count("[LF1005]") == 1
 
 
-def test_each_question_is_asked_of_aws_once(check: Check, aws: LocalAws):
+def test_each_question_is_requested_of_aws_once(check: Check, aws: LocalAws):
     """Nine quotas of three services: three refusals are enough for all of them."""
     aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
     checked = check(TRN1, "--json", "--only", "quotas")
@@ -248,7 +250,7 @@ def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
     assert "  verdict: good" in ran.lines
 
 
-def test_no_credentials_are_told_once_into_a_pipe(aws: LocalAws, fleet: str):
+def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str):
     environment = {key: value for key, value in aws.environment.items() if "KEY" not in key and "TOKEN" not in key}
     ran = run("check", fleet, "--json", environment=environment)
     assert ran.code == 3

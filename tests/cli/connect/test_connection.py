@@ -30,7 +30,7 @@ from llm_fleet.rules.feature_codes import CommandCode, NodesCode
 from tests.cli.connect.session_programs import SessionPrograms
 from tests.cli.nodes.made_nodes import listing, node
 from tests.cli.refused import code_of, refused
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 CONTROLLER = node("controller", role=NodeRole.CONTROLLER)
 LOGINS = [node("login", 1, role=NodeRole.LOGIN, status="Failure"), node("login", 2, role=NodeRole.LOGIN)]
@@ -40,7 +40,7 @@ PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
 
 
 @pytest.mark.parametrize(
-    ("asked", "label"),
+    ("requested", "label"),
     [
         ("controller", "controller-1"),
         ("Controller", "controller-1"),
@@ -54,12 +54,12 @@ PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
         ("login-1", "login-1"),
     ],
 )
-def test_a_node_answers_to_each_of_its_names(asked: str | None, label: str):
-    assert wanted_node(CLUSTER, asked).label == label
+def test_a_node_answers_to_each_of_its_names(requested: str | None, label: str):
+    assert wanted_node(CLUSTER, requested).label == label
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "words"),
+    ("requested", "code", "words"),
     [
         ("trn1", NodesCode.NODE_AMBIGUOUS, "10 nodes answer to it"),
         ("compute", NodesCode.NODE_AMBIGUOUS, "and 2 more; `llm-fleet nodes` shows all"),
@@ -70,8 +70,8 @@ def test_a_node_answers_to_each_of_its_names(asked: str | None, label: str):
         ("zzz", NodesCode.NODE_UNKNOWN, "name one of controller-1"),
     ],
 )
-def test_what_is_no_node_or_several_is_told(asked: str, code: NodesCode, words: str):
-    error = refused(lambda: wanted_node(CLUSTER, asked))
+def test_what_is_no_node_or_several_is_reported(requested: str, code: NodesCode, words: str):
+    error = refused(lambda: wanted_node(CLUSTER, requested))
     assert error.problems[0].code is code
     assert words in str(error)
 
@@ -82,30 +82,30 @@ def test_a_number_is_not_the_beginning_of_a_logical_id():
     assert wanted_node(nodes, "trn1-9abc1234").label == "trn1-1"
 
 
-def unreached(nodes: Listing, asked: str | None, place: Place = PLACE) -> tuple[object, str]:
-    error = refused(lambda: reached_node(nodes, asked, place, "us-west-2"))
+def unreached(nodes: Listing, requested: str | None, place: Place = PLACE) -> tuple[object, str]:
+    error = refused(lambda: reached_node(nodes, requested, place, "us-west-2"))
     return error.problems[0].code, str(error)
 
 
-def test_a_node_that_does_not_run_is_told_with_what_aws_says():
+def test_a_node_that_does_not_run_is_reported_with_what_aws_says():
     broken = node(status="Failure", message="lifecycle scripts did not run successfully")
     code, text = unreached(listing(broken), "trn1-1")
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "trn1-1 is Failure: lifecycle scripts did not run successfully" in text
 
 
-def test_a_cluster_where_nothing_runs_yet_is_told():
+def test_a_cluster_where_nothing_runs_yet_is_reported():
     pending = node("controller", role=NodeRole.CONTROLLER, status="Pending")
     code, text = unreached(listing(pending), None)
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "controller-1 is Pending" in text
-    for asked in ("controller", None):
-        code, text = unreached(listing(), asked)
+    for requested in ("controller", None):
+        code, text = unreached(listing(), requested)
         assert code is NodesCode.NO_NODES
         assert "there is no node at all yet" in text
 
 
-def test_a_task_that_lets_nobody_in_is_told():
+def test_a_task_that_lets_no_one_in_is_reported():
     task = replace(node("task", role=NodeRole.TASK, status="RUNNING"), running=True)
     service = Place(kind=Kind.SERVICE, name="post-chat", region="us-west-2")
     code, text = unreached(listing(task), "task", service)
@@ -153,7 +153,7 @@ def test_the_words_of_each_kind_of_session():
 
 
 @pytest.mark.parametrize("text", ["80", "80:", "0:80", "80:65536", "a:b", "1:2:3"])
-def test_ports_that_are_none_are_told(text: str):
+def test_ports_that_are_none_are_reported(text: str):
     assert code_of(lambda: Ports.read(text)) is NodesCode.PORTS
 
 
@@ -177,19 +177,19 @@ def test_a_session_that_is_one_too_many_is_tried_again_with_words(
     assert open_session(WORDS, "trn1-1", sleep=waited.append) == 0
     assert waited == [1.0, 2.0]
     shown = capfd.readouterr()
-    told(21, shown.err, "AWS takes it for one session too many; again in 2 s")
+    reported(21, shown.err, "AWS takes it for one session too many; again in 2 s")
     assert "ThrottlingException" not in shown.err
     assert "a shell" in shown.out
 
 
-def test_throttling_for_good_is_told(sessions: SessionPrograms):
+def test_throttling_for_good_is_reported(sessions: SessionPrograms):
     sessions.says(THROTTLED)
-    told = "turned the session away as one too many, 5 times"
-    assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=told) is NodesCode.THROTTLED
+    reported = "turned the session away as one too many, 5 times"
+    assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=reported) is NodesCode.THROTTLED
     assert len(sessions.calls) == 5
 
 
-def test_what_aws_refuses_is_told_once(sessions: SessionPrograms):
+def test_what_aws_refuses_is_reported_once(sessions: SessionPrograms):
     sessions.says(GONE)
     unreached = "Session Manager does not reach trn1-1"
     assert code_of(lambda: open_session(WORDS, "trn1-1"), match=unreached) is NodesCode.NOT_REACHED
@@ -232,7 +232,7 @@ def test_a_session_has_a_deadline(sessions: SessionPrograms):
     assert time.monotonic() - begun < 20
 
 
-def test_each_program_that_is_missing_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+def test_each_program_that_is_missing_is_reported_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
     def has_none(_: str) -> None:
         return None
 
@@ -311,6 +311,6 @@ def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_pat
     assert [one.name for one in path.parent.iterdir()] == ["ml.conf"]
 
 
-def test_a_home_that_is_no_place_to_write_is_told(tmp_path: Path):
+def test_a_home_that_is_no_place_to_write_is_reported(tmp_path: Path):
     (tmp_path / ".ssh").write_text("")
     refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="the file cannot be written")

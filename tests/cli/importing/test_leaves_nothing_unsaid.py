@@ -90,10 +90,10 @@ def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
 
 
 def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
-    told = outcome(tmp_path, with_worker("TreadsPerCore", 1))
+    reported = outcome(tmp_path, with_worker("TreadsPerCore", 1))
     assert (
         "not understood: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?"
-        in told
+        in reported
     )
 
 
@@ -104,9 +104,9 @@ def test_members_within_members_are_named(tmp_path: Path) -> None:
         "DrainPolicy": {"OnDrainTimeout": "Skip"},
         "PatchSchedule": {"NextPatchDate": "2026-12-01T00:00:00Z"},
     }
-    told = outcome(tmp_path, with_worker("AutoPatchConfig", patch))
+    reported = outcome(tmp_path, with_worker("AutoPatchConfig", patch))
     for member in set(patch) - {"PatchingStrategy"}:
-        assert f"left out: AutoPatchConfig.{member} of workers" in told
+        assert f"left out: AutoPatchConfig.{member} of workers" in reported
 
 
 def blank_skeleton() -> dict[str, Any]:

@@ -32,9 +32,9 @@ def settings(file: Path) -> dict[str, str | None]:
 
 def test_the_stages_are_listed_without_a_fleet_file(capsys: Capture) -> None:
     assert main(["jobs", "list"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {name} " in told and stage.summary in told for name, stage in job_stages().items())
-    assert "runs" not in told
+    reported = capsys.readouterr().out
+    assert all(f"  {name} " in reported and stage.summary in reported for name, stage in job_stages().items())
+    assert "runs" not in reported
 
 
 def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
@@ -47,7 +47,7 @@ def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
     )
 
 
-def test_what_is_to_be_known_of_smp_is_told(capsys: Capture, place: Path) -> None:
+def test_what_is_to_be_known_of_smp_is_reported(capsys: Capture, place: Path) -> None:
     text = Path(GPU).read_text()
     (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
     assert main(["jobs", "list", "fleet.yaml"]) == 0
@@ -58,12 +58,12 @@ def test_what_is_to_be_known_of_smp_is_told(capsys: Capture, place: Path) -> Non
 
 def test_the_list_as_json_has_every_setting(capsys: Capture) -> None:
     assert main(["jobs", "list", TRN1, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["stages"]["train"]["settings"]["STEPS"]["default"] == "1000"
-    assert told["run_settings"]["RUN"]["comment"] == "name of the run"
-    assert told["runs"]["llama2-7b"]["nodes"] == 4
-    assert told["runs"]["llama2-7b"]["memory"]["whole"] == 16 * 1024**3
-    assert told["runs"]["llama2-7b"]["stages"][:2] == ["download", "tokenize"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["stages"]["train"]["settings"]["STEPS"]["default"] == "1000"
+    assert reported["run_settings"]["RUN"]["comment"] == "name of the run"
+    assert reported["runs"]["llama2-7b"]["nodes"] == 4
+    assert reported["runs"]["llama2-7b"]["memory"]["whole"] == 16 * 1024**3
+    assert reported["runs"]["llama2-7b"]["stages"][:2] == ["download", "tokenize"]
 
 
 def test_a_run_is_rendered_with_its_values(capsys: Capture, place: Path) -> None:
@@ -96,7 +96,7 @@ def test_without_a_fleet_file_the_shipped_values_are_taken(capsys: Capture, plac
     assert "nothing tells whether the values go together" in capsys.readouterr().err
 
 
-def test_settings_that_the_run_does_not_tell_can_be_set(place: Path) -> None:
+def test_settings_that_the_run_does_not_report_can_be_set(place: Path) -> None:
     assert main(["jobs", "render", TRN1, "llama2-7b", "--set", "COMPILE_STEPS=8"]) == 0
     assert settings(place / "llama2-7b/compile.sbatch")["COMPILE_STEPS"] == "8"
 
@@ -115,13 +115,13 @@ def test_settings_that_the_run_does_not_tell_can_be_set(place: Path) -> None:
         (["--set", "RUN=a\nb"], "LF882", "one line of text"),
     ],
 )
-def test_what_is_wrong_is_told_and_nothing_written(
+def test_what_is_wrong_is_reported_and_nothing_written(
     capsys: Capture, place: Path, arguments: list[str], code: str, words: str
 ) -> None:
     assert main(["jobs", "render", *arguments]) == 1
-    told = capsys.readouterr().err
-    assert f"[{code}]" in told
-    assert words in told
+    reported = capsys.readouterr().err
+    assert f"[{code}]" in reported
+    assert words in reported
     assert list(place.iterdir()) == []
 
 
@@ -139,7 +139,7 @@ def test_a_folder_with_something_in_it_is_left_alone_without_force(capsys: Captu
     assert sorted(file.name for file in place.iterdir()) == ["llama2-7b"]
 
 
-def test_a_place_that_cannot_be_written_is_told(capsys: Capture, place: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(capsys: Capture, place: Path) -> None:
     (place / "file").write_text("")
     assert main(["jobs", "render", "--stage", "train", "-o", "file/below"]) == 1
     assert "[LF161]" in capsys.readouterr().err
@@ -152,23 +152,23 @@ def test_what_never_ends_is_no_batch_file(capsys: Capture, place: Path) -> None:
     assert capsys.readouterr().err.count("no regular file") == 2
 
 
-def test_a_run_without_its_fleet_file_is_told(capsys: Capture, place: Path) -> None:
+def test_a_run_without_its_fleet_file_is_reported(capsys: Capture, place: Path) -> None:
     assert main(["jobs", "render", "--stage", "train", "-o", "made"]) == 0
     assert main(["jobs", "check", "made/train.sbatch", "--run", "llama2-7b"]) == 1
     assert "add --fleet FLEET" in capsys.readouterr().err
     assert place.is_dir()
 
 
-def test_edited_files_are_judged_all_at_once(capsys: Capture, place: Path) -> None:
+def test_edited_files_are_checked_all_at_once(capsys: Capture, place: Path) -> None:
     assert main(["jobs", "render", TRN1, "llama2-7b"]) == 0
     train, run = place / "llama2-7b/train.sbatch", place / "llama2-7b/run.sh"
     train.write_text(train.read_text().replace("begin train\n", 'begin "train\n'))
     run.write_text(run.read_text().replace("SEED=", "SED="))
     assert main(["jobs", "check", str(train), str(run), str(place / "gone.sbatch")]) == 1
-    told = capsys.readouterr().err
-    assert f"{train}.line " in told
-    assert all(f"[{code}]" in told for code in ("LF880", "LF882"))
-    assert "no such file or directory" in told
+    reported = capsys.readouterr().err
+    assert f"{train}.line " in reported
+    assert all(f"[{code}]" in reported for code in ("LF880", "LF882"))
+    assert "no such file or directory" in reported
 
 
 def test_with_a_fleet_file_nodes_are_counted(capsys: Capture, place: Path) -> None:
@@ -223,9 +223,9 @@ def fleet(cluster: FakeCluster, users: str = "{}") -> str:
 @pytest.mark.usefixtures("found")
 def test_a_run_is_submitted_from_download_to_conversion(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
     assert main(["jobs", "submit", fleet(cluster), "--json"]) == 0, capsys.readouterr().err
-    told = json.loads(capsys.readouterr().out)["jobs"]
+    reported = json.loads(capsys.readouterr().out)["jobs"]
     stages = ["download", "tokenize", "compile", "train", "convert"]
-    assert [one["stage"] for one in told] == stages
+    assert [one["stage"] for one in reported] == stages
     assert [job["text"].splitlines()[0] for job in cluster.jobs()] == ["#!/usr/bin/env bash"] * len(stages)
     assert "#SBATCH --nodes=4" in cluster.jobs()[3]["text"]
     run = Path(cluster.jobs()[3]["folder"], "run.sh").read_text()
@@ -234,19 +234,19 @@ def test_a_run_is_submitted_from_download_to_conversion(cluster: FakeCluster, ca
 
 
 @pytest.mark.usefixtures("found")
-def test_it_tells_how_to_follow(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
+def test_it_reports_how_to_follow(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
     path = fleet(cluster)
     assert main(["jobs", "submit", path, "tanuki", "--stage", "train"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[-1] == f"follow it: llm-fleet jobs logs {path} tanuki --stage train -f"
-    log = told[0].split()[-1]
+    reported = capsys.readouterr().out.splitlines()
+    assert reported[-1] == f"follow it: llm-fleet jobs logs {path} tanuki --stage train -f"
+    log = reported[0].split()[-1]
     (cluster.folder / log.removeprefix("/")).write_text("step 1\nstep 2\n")
-    assert main(told[-1].split("llm-fleet ")[1].replace(" -f", " -n 1").split()) == 0
+    assert main(reported[-1].split("llm-fleet ")[1].replace(" -f", " -n 1").split()) == 0
     assert capsys.readouterr().out == f"{cluster.folder}{log}\nstep 2\n"
     jobs = cluster.jobs()
     jobs[0]["state"] = "COMPLETED"
     (cluster.folder / "jobs.json").write_text(json.dumps(jobs))
-    assert main(told[-1].split("llm-fleet ")[1].split()) == 0
+    assert main(reported[-1].split("llm-fleet ")[1].split()) == 0
     assert capsys.readouterr().out == "step 1\nstep 2\njob 100 has ended: COMPLETED|0:0\n"
 
 
@@ -266,7 +266,7 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
         (["-n", "0"], "'0' is no number of lines"),
     ],
 )
-def test_which_log_is_looked_at_before_anybody_is_asked(
+def test_which_log_is_looked_at_before_anybody_is_requested(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ):
     assert main(["jobs", "logs", fleet(cluster), *words]) in (1, 2)
@@ -291,7 +291,7 @@ def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, 
         (ADA, ["--set", "STEPS=3"], "the run in the fleet file tells this already"),
     ],
 )
-def test_what_cannot_be_submitted_is_told_before_anything_is(
+def test_what_cannot_be_submitted_is_reported_before_anything_is(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], users: str, words: list[str], said: str
 ):
     assert main(["jobs", "submit", fleet(cluster, users), *words]) == 1

@@ -45,7 +45,7 @@ def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster,
     assert (cluster.folder / "runs/llama2 7b/logs").is_dir()
 
 
-def test_what_a_stage_is_refused_for_is_told_before_any_is_submitted(cluster: FakeCluster, session: Session):
+def test_what_a_stage_is_refused_for_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_REFUSED]
@@ -68,7 +68,7 @@ def test_a_session_that_is_cut_off_submits_nothing_twice(cluster: FakeCluster, s
     assert len(cluster.jobs()) == 2
 
 
-def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session: Session):
+def test_files_that_arrived_by_half_are_laid_again(cluster: FakeCluster, session: Session):
     """The session breaks off while they are unpacked: what is there then is no folder to submit from."""
     tar = cluster.folder / "bin/tar"
     tar.write_text("#!/bin/bash\nrm $0\ntouch ${@: -1}/run.sh 2>/dev/null\nkill $PPID\n")
@@ -78,7 +78,7 @@ def test_files_that_arrived_by_half_are_laid_anew(cluster: FakeCluster, session:
     assert {path.name: path.read_text() for path in Path(cluster.jobs()[0]["folder"]).iterdir()} == FILES
 
 
-def test_a_session_that_fails_for_good_is_told_with_what_it_said(cluster: FakeCluster, session: Session):
+def test_a_session_that_fails_for_good_is_reported_with_what_it_said(cluster: FakeCluster, session: Session):
     denied = "An error occurred (AccessDeniedException) when calling the StartSession operation: not you"
     cluster.has_trouble({1: denied})
     error = refused(lambda: submission(cluster.folder).send(session))
@@ -87,14 +87,14 @@ def test_a_session_that_fails_for_good_is_told_with_what_it_said(cluster: FakeCl
     assert len(cluster.sessions()) == 1, "what is denied is not tried again"
 
 
-def test_too_much_for_a_session_is_told_before_it_is_started(cluster: FakeCluster, session: Session):
+def test_too_much_for_a_session_is_reported_before_it_is_started(cluster: FakeCluster, session: Session):
     noise = Random(1).randbytes(60_000).hex()
     large = Submission(run="large", run_folder="/fsx/runs/large", files={"run.sh": noise}, stages=("train",), id="1")
     assert [problem.code for problem in refused(lambda: large.send(session)).problems] == [Code.JOBS_TOO_LARGE]
     assert cluster.sessions() == []
 
 
-def test_a_machine_without_the_plugin_is_told(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch):
+def test_a_machine_without_the_plugin_is_reported(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch):
     (cluster.folder / "bin" / "session-manager-plugin").unlink()
     monkeypatch.setenv("PATH", str(cluster.folder / "bin"))
     target = Target(name="head node i-1", ssm="i-1", region="us-west-2")
@@ -187,7 +187,7 @@ def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Sessio
 
 
 @pytest.mark.parametrize("wanted", [{"stage": "convert"}, {"job_id": "999"}])
-def test_a_job_that_wrote_nothing_is_told(logs: Path, session: Session, wanted: dict[str, str]):
+def test_a_job_that_wrote_nothing_is_reported(logs: Path, session: Session, wanted: dict[str, str]):
     assert code_of(lambda: log(logs, **wanted).show(session, print, lines=3)) is Code.JOBS_NO_LOG
 
 

@@ -26,7 +26,7 @@ class Web(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder = folder
         self.moods: list[str] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.kinds: dict[str, str] = {}
 
     @property
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         mood = self.web.moods.pop(0) if self.web.moods else ""
         path = self.path.split("?")[0]
-        self.web.asked.append(path + self.headers.get("Range", ""))
+        self.web.requested.append(path + self.headers.get("Range", ""))
         file = self.web.folder / path.strip("/")
         file = file if file.exists() else self.web.folder / unquote(path).strip("/")
         file = file / "index" if file.is_dir() else file

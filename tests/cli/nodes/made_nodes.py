@@ -37,8 +37,8 @@ def hyperpod_answers(count: int, **more: Any) -> dict[str, Callable[[dict[str, A
     ]
     summaries = [_summary("controller", 0), *(_summary("trn1", number + 1) for number in range(count))]
 
-    def listed(asked: dict[str, Any]) -> dict[str, Any]:
-        begin, size = int(asked.get("NextToken", 0)), asked["MaxResults"]
+    def listed(requested: dict[str, Any]) -> dict[str, Any]:
+        begin, size = int(requested.get("NextToken", 0)), requested["MaxResults"]
         token = {"NextToken": str(begin + size)} if begin + size < len(summaries) else {}
         return {"ClusterNodeSummaries": summaries[begin : begin + size]} | token
 

@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, NodeRole
-from llm_fleet.cli.nodes.nodes_table import Sight, look, summary
+from llm_fleet.cli.nodes.nodes_table import NodesView, look, summary
 from llm_fleet.cli.place import Kind, Place
 from llm_fleet.cli.screen import Screen
 from llm_fleet.rules.feature_codes import CommandCode, NodesCode
@@ -17,7 +17,7 @@ from llm_fleet.rules.problem import Problem
 from tests.cli.canned_account import CannedAccount
 from tests.cli.nodes.made_nodes import hyperpod_answers
 from tests.cli.refused import code_of, refused
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)
 HYPERPOD = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
@@ -58,7 +58,7 @@ def stubbed(service: str, *answers: tuple[str, dict[str, Any]]) -> tuple[AwsClie
     return clients, stubber
 
 
-def test_parallelcluster_is_told_by_its_tags():
+def test_parallelcluster_is_reported_by_its_tags():
     found = [
         instance(3, node_type="Compute", queue_name="trn1"),
         instance(2, node_type="Compute", queue_name="trn1", state="stopped"),
@@ -79,7 +79,7 @@ def test_parallelcluster_is_told_by_its_tags():
     assert listing.nodes[2].message == "Server.InsufficientInstanceCapacity"
 
 
-def test_a_cluster_without_instances_is_told():
+def test_a_cluster_without_instances_is_reported():
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": []}))
     error = refused(lambda: listing_of(clients, PARALLEL), match="no instance of this cluster is in the region")
     (problem,) = error.problems
@@ -112,23 +112,25 @@ def test_a_service_has_hosts_and_tasks():
     assert "AWS says of the whole: ACTIVE: was unable to place a task" in lines
 
 
-@pytest.mark.parametrize("told_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
-def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dict[str, Any]]):
+@pytest.mark.parametrize("reported_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
+def test_a_service_that_is_gone_is_reported_and_not_shown_as_empty(reported_of: list[dict[str, Any]]):
     # ECS refuses to list the tasks of a service that is not there: no such call is stubbed.
     clients, _ = stubbed(
-        "ecs", ("describe_services", {"services": told_of}), ("list_container_instances", {"containerInstanceArns": []})
+        "ecs",
+        ("describe_services", {"services": reported_of}),
+        ("list_container_instances", {"containerInstanceArns": []}),
     )
     gone = "there is no such service: not yet, or no longer"
     assert code_of(lambda: listing_of(clients, SERVICE), match=gone) is CommandCode.GONE
 
 
-def test_who_cannot_ask_slurm_is_told_how_to_do_without():
+def test_who_cannot_ask_slurm_is_reported_how_to_do_without():
     problems = [
         Problem(code=NodesCode.SLURM_SILENT, message="no plugin", remedy="install it"),
         Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why; --no-slurm leaves Slurm out"),
     ]
-    sight = Sight(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
-    lines = sight.text(Screen(width=None, colour=False, live=False)).splitlines()
+    monitoring = NodesView(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
+    lines = monitoring.text(Screen(width=None, colour=False, live=False)).splitlines()
     assert "Slurm is not in the table: no plugin; install it; --no-slurm leaves Slurm out" in lines
     assert "Slurm is not in the table: no answer; see why; --no-slurm leaves Slurm out" in lines
 
@@ -139,8 +141,8 @@ def service(*, running: int, desired: int) -> dict[str, Any]:
 
 
 def container_instance(arn: str) -> dict[str, Any]:
-    told_of = {"containerInstanceArn": arn, "ec2InstanceId": "i-00000000000000007", "status": "ACTIVE"}
-    return told_of | {"agentConnected": True, "attributes": [{"name": "ecs.instance-type", "value": "inf2.xlarge"}]}
+    reported_of = {"containerInstanceArn": arn, "ec2InstanceId": "i-00000000000000007", "status": "ACTIVE"}
+    return reported_of | {"agentConnected": True, "attributes": [{"name": "ecs.instance-type", "value": "inf2.xlarge"}]}
 
 
 def running_task(arn: str, host: str) -> dict[str, Any]:
@@ -154,7 +156,7 @@ def running_task(arn: str, host: str) -> dict[str, Any]:
     }
 
 
-def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm(monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_of_eks_is_listed_and_no_one_looks_for_slurm(monkeypatch: pytest.MonkeyPatch):
     eks = {"Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:us-west-2:111122223333:cluster/ml"}}}
     CannedAccount(hyperpod_answers(2, **eks)).lives(monkeypatch)
     listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
@@ -162,20 +164,20 @@ def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm(monkeypatch: pyte
     def never(_: object) -> Any:
         raise AssertionError("Slurm was asked")
 
-    sight = look(listing, never)
-    lines = summary(listing, sight.rows)
+    monitoring = look(listing, never)
+    lines = summary(listing, monitoring.rows)
     assert "ml-cluster: 3 nodes: 3 Running" in lines
-    told(22, "\n".join(lines), "EKS orchestrates this cluster, not Slurm")
-    assert not sight.unseen
+    reported(22, "\n".join(lines), "EKS orchestrates this cluster, not Slurm")
+    assert not monitoring.unseen
 
 
-def test_groups_that_lack_nodes_are_told(monkeypatch: pytest.MonkeyPatch):
+def test_groups_that_lack_nodes_are_reported(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetCount": 4}]
     CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
     listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
     text = "\n".join(summary(listing, look(listing, None).rows))
-    told(13, text, "group trn1 has 3 of the 4 nodes that are wanted")
-    told(24, text, "group trn1 has 3 of the 4 nodes that are wanted")
+    reported(13, text, "group trn1 has 3 of the 4 nodes that are wanted")
+    reported(24, text, "group trn1 has 3 of the 4 nodes that are wanted")
 
 
 def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest.MonkeyPatch):
@@ -184,7 +186,7 @@ def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest
     assert listing_of(AwsClients(region="us-west-2"), HYPERPOD).counts == ()
 
 
-def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name(monkeypatch: pytest.MonkeyPatch):
+def test_the_role_of_a_group_is_reported_by_aws_else_by_the_file_else_by_its_name(monkeypatch: pytest.MonkeyPatch):
     groups = [
         {"InstanceGroupName": "controller", "SlurmConfig": {"NodeType": "Login"}},
         {"InstanceGroupName": "trn1"},

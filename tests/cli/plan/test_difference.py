@@ -69,12 +69,12 @@ def test_a_difference_that_may_be_the_flags_says_so():
     assert "cdk.json" not in difference_section([old], deployed, without_flags="/fleets").text(WIDE)
 
 
-def test_a_resource_of_another_type_is_made_anew_and_metadata_is_no_change():
+def test_a_resource_of_another_type_is_made_again_and_metadata_is_no_change():
     old, new = stack(A=resource("AWS::SNS::Topic")), stack(A=resource("AWS::SQS::Queue"))
     assert kinds(old, new) == {"A": (ChangeKind.REPLACED, ("Type",))}
-    told = {**resource("AWS::SNS::Topic"), "Metadata": {"aws:cdk:path": "s/Topic/Resource"}}
-    assert kinds(old, stack(A=told)) == {}
-    assert stack(A=told).where("A") == "s/Topic"
+    reported = {**resource("AWS::SNS::Topic"), "Metadata": {"aws:cdk:path": "s/Topic/Resource"}}
+    assert kinds(old, stack(A=reported)) == {}
+    assert stack(A=reported).where("A") == "s/Topic"
 
 
 def test_functions_and_lists_of_another_length_are_one_value():
@@ -130,7 +130,7 @@ def test_groups_of_a_hyperpod_cluster():
     ]
 
 
-def test_a_parallelcluster_is_judged_by_its_update_policies():
+def test_a_parallelcluster_is_checked_by_its_update_policies():
     def cluster(head: str, most: int) -> StackTemplate:
         configuration = {
             "Image": {"Os": "alinux2023"},
@@ -170,14 +170,14 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
     facts = create_only("AWS::FSx::FileSystem")
     assert facts is not None
     assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace
-    for part, told in (
+    for part, reported in (
         ("LustreConfiguration", {"DeploymentType": "SCRATCH_2"}),
         ("LustreConfiguration", {"CopyTagsToBackups": True}),
         ("OpenZFSConfiguration", {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}),
     ):
-        without, having = dict[str, Any]({part: {}}), dict[str, Any]({part: told})
+        without, having = dict[str, Any]({part: {}}), dict[str, Any]({part: reported})
         old, new = (stack(F=resource("AWS::FSx::FileSystem", **properties)) for properties in (without, having))
-        assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, told
+        assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, reported
 
 
 def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
@@ -271,7 +271,7 @@ def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
     assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
 
 
-def test_what_only_provisioning_parameters_tell_of_the_controller_may_be_refused():
+def test_what_only_provisioning_parameters_report_of_the_controller_may_be_refused():
     kind = "AWS::SageMaker::Cluster"
     old, new = (resource(kind, InstanceGroups=[group(name, 1)]) for name in ("a", "b"))
     changes = [one for one in hyperpod_changes(stack(C=old), stack(C=new)) if one.group == "a"]

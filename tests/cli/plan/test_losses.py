@@ -63,8 +63,8 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
     ],
 )
 def test_what_is_lost_or_left_behind(old: StackTemplate, new: StackTemplate, code: str, words: str) -> None:
-    ((told, what),) = said(old, new)
-    assert told == code
+    ((reported, what),) = said(old, new)
+    assert reported == code
     assert words in what
 
 
@@ -93,8 +93,8 @@ def test_plan_shows_them_with_their_codes() -> None:
 
 def listed(name: str, number: int, *, description: str = "Some stack (llm-fleet)", **more: str) -> dict[str, Any]:
     created = datetime(2026, 11, number, tzinfo=UTC)
-    told = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
-    return told | {"TemplateDescription": description} | more
+    reported = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
+    return reported | {"TemplateDescription": description} | more
 
 
 def deployed_of(fleet: str, *stacks: str) -> DeployedStacks:

@@ -99,7 +99,7 @@ def test_parallelcluster_sagemaker_and_a_watch(examples_made: ExamplesMade):
     assert {"Lambda function reads SQS queue", "4 alarms alarms tell SNS topic"} <= said(scene)
 
 
-def test_a_database_stands_over_its_subnets(tmp_path: Path):
+def test_a_database_is_over_its_subnets(tmp_path: Path):
     template = json.loads((DATABASE / "records-database.json").read_text())
     scene = Scene.of(Assembly.read(assembly_of({"records-database": template}, tmp_path)))
     (database,) = [thing for thing in scene.things.values() if thing.title.startswith("Database")]
@@ -121,20 +121,20 @@ def test_the_same_assembly_gives_the_same_bytes(examples_made: ExamplesMade):
     assert picture_of(assembly) == picture_of(assembly)
 
 
-def test_it_is_told_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
+def test_it_is_reported_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
     template = templates_in(examples_made.of("hyperpod-existing-network"))["in-our-vpc-train"]
     cluster = next(one for one in template["Resources"].values() if one["Type"] == "AWS::SageMaker::Cluster")
     cluster["Properties"]["ClusterName"] = "<b>&train"
     drawn = ElementTree.fromstring(picture_of(assembly_of({"a-train": template}, tmp_path)))
     assert drawn.findtext(f"{NAMESPACE}title") == "Architecture: a-train"
-    told = drawn.findtext(f"{NAMESPACE}desc") or ""
-    assert "Region us-west-2. VPC that exists already; HyperPod <b>&train" in told
-    assert "HyperPod <b>&train mounts File system (/fsx)" in told
+    reported = drawn.findtext(f"{NAMESPACE}desc") or ""
+    assert "Region us-west-2. VPC that exists already; HyperPod <b>&train" in reported
+    assert "HyperPod <b>&train mounts File system (/fsx)" in reported
     assert drawn.get("role") == "img"
 
 
 @pytest.mark.parametrize("written", [None, "{", '{"artifacts": []}', '{"artifacts": {}}', '{"artifacts": {"a": {}}}'])
-def test_a_folder_that_is_no_assembly_is_told(tmp_path: Path, written: str | None):
+def test_a_folder_that_is_no_assembly_is_reported(tmp_path: Path, written: str | None):
     if written is not None:
         (tmp_path / "manifest.json").write_text(written)
     with pytest.raises(FleetError) as raised:
@@ -186,7 +186,7 @@ def test_no_card_covers_another(layout: Layout):
     assert covering == []
 
 
-def test_every_card_stands_in_the_box_of_its_only_subnet(layout: Layout):
+def test_every_card_is_in_the_box_of_its_only_subnet(layout: Layout):
     titles = {subnet.key: subnet.title for vpc in layout.scene.vpcs for zone in vpc.zones for subnet in zone.subnets}
     boxes = {box.title: place for box, place in layout.boxes if box.kind == "subnet"}
     for thing, place in layout.cards:
@@ -195,7 +195,7 @@ def test_every_card_stands_in_the_box_of_its_only_subnet(layout: Layout):
         assert within(place, layout.boxes[0][1]), thing.title
 
 
-def test_every_box_stands_in_the_one_around_it_and_beside_the_others(layout: Layout):
+def test_every_box_is_in_the_one_around_it_and_next_to_the_others(layout: Layout):
     for depth in (0, 1, 2, 3):
         same = [place for box, place in layout.boxes if box.depth == depth]
         assert not any(overlap(a, b) for a, b in combinations(same, 2))
@@ -290,7 +290,7 @@ def test_what_is_named_is_found(references: References, value: Any, found: list[
     assert [resource.key for resource in references.of(value, "user")] == found
 
 
-def test_a_text_is_told_with_what_is_known(references: References):
+def test_a_text_is_reported_with_what_is_known(references: References):
     joined = {"Fn::Join": ["-", ["sagemaker", {"Ref": "AWS::StackId"}, 1]]}
-    assert references.told(joined) == "sagemaker-…-1"
+    assert references.reported(joined) == "sagemaker-…-1"
     assert list(references.texts({"a": ["x", {"b": "y"}]})) == ["x", "y"]

@@ -129,8 +129,8 @@ def test_fsx_takes_no_storage_away() -> None:
 
 
 def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
-    told = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | configuration
-    return storage(FileSystemType="LUSTRE", StorageCapacity=size, LustreConfiguration=told)
+    reported = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | configuration
+    return storage(FileSystemType="LUSTRE", StorageCapacity=size, LustreConfiguration=reported)
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
     def links(*paths: tuple[str, str], **system: Any) -> StackTemplate:
         made: dict[str, Any] = {"Files": {"Type": FILES, "Properties": system}}
         for n, (folder, bucket) in enumerate(paths):
-            told = {"FileSystemId": {"Ref": "Files"}, "FileSystemPath": folder, "DataRepositoryPath": bucket}
-            made[f"Link{n}"] = {"Type": "AWS::FSx::DataRepositoryAssociation", "Properties": told}
+            reported = {"FileSystemId": {"Ref": "Files"}, "FileSystemPath": folder, "DataRepositoryPath": bucket}
+            made[f"Link{n}"] = {"Type": "AWS::FSx::DataRepositoryAssociation", "Properties": reported}
         return stack("storage", made)
 
     a, b = ("/a", "s3://a"), ("/b", "s3://b")

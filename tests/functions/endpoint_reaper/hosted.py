@@ -97,7 +97,7 @@ class Hosted:
             "rule": self.client("events").describe_rule(Name=SETTINGS.rule)["State"],
         }
 
-    def told(self) -> int:
+    def reported(self) -> int:
         """How many messages the topic has sent since it was asked last."""
         url = self.client("sqs").get_queue_url(QueueName="told")["QueueUrl"]
         return len(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
@@ -111,11 +111,11 @@ class _Watched:
         self._hosted, self._client = hosted, client
 
     def __getattr__(self, name: str) -> Any:
-        def call(**asked: Any) -> Any:
+        def call(**requested: Any) -> Any:
             hosted = self._hosted
             hosted.calls.append(name)
             try:
-                return getattr(self._client, name)(**asked)
+                return getattr(self._client, name)(**requested)
             finally:
                 if len(hosted.calls) - 1 == hosted.crash_at:
                     raise Crash

@@ -32,11 +32,11 @@ def test_an_old_one_goes_with_what_is_its_own_and_nothing_else(hosted: Hosted) -
     outcome = hosted.run(hours=4.1)
     assert (outcome.state, outcome.deleted) == ("ended", ("chat", "chat-config", "chat-model"))
     assert hosted.there() == AFTER
-    assert hosted.told() == 1
+    assert hosted.reported() == 1
     # Before the endpoint's deletion: SageMaker refuses it of who may not deregister its target.
     assert hosted.calls.index("deregister_scalable_target") < hosted.calls.index("delete_endpoint")
     assert hosted.run().state == "ended"  # a late event changes nothing, and tells nobody
-    assert (hosted.there(), hosted.told()) == (AFTER, 0)
+    assert (hosted.there(), hosted.reported()) == (AFTER, 0)
 
 
 def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) -> None:
@@ -50,7 +50,7 @@ def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) 
     assert hosted.there() == AFTER
 
 
-def test_an_endpoint_that_somebody_else_deleted_keeps_its_configuration_and_model(hosted: Hosted) -> None:
+def test_an_endpoint_that_someone_else_deleted_keeps_its_configuration_and_model(hosted: Hosted) -> None:
     hosted.client("sagemaker").delete_endpoint(EndpointName="chat")
     assert hosted.run().state == "not-ours"
     there = hosted.there()
@@ -67,14 +67,14 @@ def test_a_crash_between_any_two_calls_is_made_good_by_the_next_run(hosted: Host
     for step in range(len(dry.calls)):
         hosted.client("events").enable_rule(Name=SETTINGS.rule)
         hosted.host("chat", role)
-        hosted.told()
+        hosted.reported()
         crashing = Hosted(crash_at=step)
         with pytest.raises(Crash):
             crashing.run()
         hosted.run()
         assert hosted.there() == AFTER, f"after a crash at {dry.calls[step]}"
-        told = hosted.told()
-        assert told == 1 or (told == 2 and dry.calls[step] != "describe_endpoint"), dry.calls[step]
+        reported = hosted.reported()
+        assert reported == 1 or (reported == 2 and dry.calls[step] != "describe_endpoint"), dry.calls[step]
 
 
 def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, m
         def client(self, service: str) -> Any:
             client = super().client(service)
             if service == "sagemaker":
-                monkeypatch.setattr(client, "delete_endpoint", lambda **asked: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+                monkeypatch.setattr(client, "delete_endpoint", lambda **requested: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
             return client
 
     outcome = Slow().run(patience=lambda: next(left))
@@ -114,7 +114,7 @@ def test_what_is_refused_is_not_taken_for_gone(hosted: Hosted, monkeypatch: pyte
 
 
 def _raising(error: Exception) -> Any:
-    def call(**asked: Any) -> Any:
+    def call(**requested: Any) -> Any:
         raise error
 
     return call
@@ -142,7 +142,7 @@ def test_lambda_enters_with_the_rules_own_time(
     assert entry.handler({"time": late}, Context())["state"] == "ended"
     logged = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["state"] for line in logged] == ["young", "ended"]
-    assert hosted.told() == 0  # nobody was named to be told
+    assert hosted.reported() == 0  # nobody was named to be told
 
 
 def test_the_mark_is_a_tag_with_the_time(hosted: Hosted) -> None:

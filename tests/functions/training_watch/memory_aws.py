@@ -114,21 +114,21 @@ class MemorySageMaker(Paged):
         return {"TrainingJobArn": self.jobs[name].arn}
 
     def describe_training_job(self, *, TrainingJobName: str) -> Mapping[str, Any]:
-        return told_by(self._job(TrainingJobName))
+        return reported_by(self._job(TrainingJobName))
 
     def list_tags(self, *, ResourceArn: str, **_: Any) -> Mapping[str, Any]:
         return {"Tags": self._job(ResourceArn.rpartition("/")[2]).tags}
 
     def stop_training_job(self, *, TrainingJobName: str) -> None:
         job = self._job(TrainingJobName)
-        if job.told["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
+        if job.reported["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
             raise refused("ValidationException", "The request was rejected")
         job.move("Stopping", "Stopping", "")
 
     def list_training_jobs(
         self, *, StatusEquals: str | None = None, LastModifiedTimeAfter: datetime = EVER
     ) -> Mapping[str, Any]:
-        jobs = [told_by(job) for job in self.jobs.values()]
+        jobs = [reported_by(job) for job in self.jobs.values()]
         lately = [job for job in jobs if job["LastModifiedTime"] >= LastModifiedTimeAfter]
         return {"TrainingJobSummaries": [job for job in lately if StatusEquals in (None, job["TrainingJobStatus"])]}
 
@@ -138,12 +138,12 @@ class MemorySageMaker(Paged):
         return self.jobs[name]
 
 
-def told_by(job: TrainingJob) -> dict[str, Any]:
+def reported_by(job: TrainingJob) -> dict[str, Any]:
     """Return DescribeTrainingJob's answer with times as boto3 gives them."""
-    told = job.describe()
-    times = {name: moment(value) for name, value in told.items() if name.endswith("Time")}
-    steps = [{**step, "StartTime": moment(step["StartTime"])} for step in told["SecondaryStatusTransitions"]]
-    return {**told, **times, "SecondaryStatusTransitions": steps}
+    reported = job.describe()
+    times = {name: moment(value) for name, value in reported.items() if name.endswith("Time")}
+    steps = [{**step, "StartTime": moment(step["StartTime"])} for step in reported["SecondaryStatusTransitions"]]
+    return {**reported, **times, "SecondaryStatusTransitions": steps}
 
 
 @dataclass

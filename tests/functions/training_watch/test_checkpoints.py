@@ -51,7 +51,7 @@ def test_one_without_its_marker_is_not_whole() -> None:
     assert _chosen([*_whole(20, 100), *_files(("checkpoint-40/model", 200))], 400) == "checkpoint-20"
 
 
-def test_what_is_beside_the_checkpoints_is_none() -> None:
+def test_what_is_next_to_the_checkpoints_is_none() -> None:
     files = _files(("events.log", 10), ("best/trainer_state.json", 20), ("checkpoint-x/trainer_state.json", 30),
                    ("job-r1/checkpoint-80/trainer_state.json", 40))  # fmt: skip
     assert _chosen(files, 400) is None
@@ -158,7 +158,7 @@ def test_the_pointer_names_the_copy_once_it_is_whole() -> None:
     assert stored.there()["latest"] == b"checkpoint-20"
 
 
-def test_what_is_gone_is_told() -> None:
+def test_what_is_gone_is_reported() -> None:
     with pytest.raises(CheckpointGone, match="checkpoint-99"):
         _Stored().copy.run("checkpoint-99", before=math.inf, in_time=_always)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.functions.training_watch.checkpoints import Checkpoint
-from llm_fleet.functions.training_watch.decide import Divergence, JobFacts, Sickness, cause_of, decide, judge
+from llm_fleet.functions.training_watch.decide import Divergence, JobFacts, Sickness, cause_of, decide, verify
 from llm_fleet.functions.training_watch.settings import JobSettings
 from tests.functions.training_watch.memory_aws import moment
 
@@ -15,9 +15,9 @@ INTERNAL = "InternalServerError: We encountered an internal error. Please try ag
 
 
 def _facts(status: str, secondary: str = "", failure: str = "", *, attempt: int = 0, **words: Any) -> JobFacts:
-    told = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
+    reported = {"TrainingJobStatus": status, "SecondaryStatus": secondary or status, "FailureReason": failure}
     tags = {"llm-fleet:attempt": str(attempt), "llm-fleet:root": "job"} if attempt else {}
-    return JobFacts(description={"TrainingJobName": "job", **told, **words}, tags=tags)
+    return JobFacts(description={"TrainingJobName": "job", **reported, **words}, tags=tags)
 
 
 @pytest.mark.parametrize(
@@ -98,25 +98,25 @@ def _running(**words: Any) -> JobFacts:
 
 
 def test_nothing_on_is_nothing_to_do() -> None:
-    assert judge(_running(), {}, JobSettings(), now=9000) == Sickness()
+    assert verify(_running(), {}, JobSettings(), now=9000) == Sickness()
 
 
 def test_a_spike_is_believed_only_after_a_while_and_nan_at_once() -> None:
-    assert judge(_running(), {"stall": 1500.0}, JobSettings(), now=2799) == Sickness(until=2800.0)
-    assert judge(_running(), {"stall": 1500.0}, JobSettings(), now=2800).stop == Divergence(kind="stall", onset=1440.0)
-    assert judge(_running(), {"nan": 1500.0}, JobSettings(), now=1501).stop == Divergence(kind="nan", onset=1440.0)
+    assert verify(_running(), {"stall": 1500.0}, JobSettings(), now=2799) == Sickness(until=2800.0)
+    assert verify(_running(), {"stall": 1500.0}, JobSettings(), now=2800).stop == Divergence(kind="stall", onset=1440.0)
+    assert verify(_running(), {"nan": 1500.0}, JobSettings(), now=1501).stop == Divergence(kind="nan", onset=1440.0)
 
 
-def test_the_while_begins_anew_when_training_does() -> None:
+def test_the_while_begins_again_when_training_does() -> None:
     steps = [{"Status": "Training", "StartTime": moment(at)} for at in (1000.0, 7000.0)]
     facts = _running(SecondaryStatusTransitions=steps)
-    assert judge(facts, {"stall": 1500.0}, JobSettings(), now=8000) == Sickness(until=8800.0)
+    assert verify(facts, {"stall": 1500.0}, JobSettings(), now=8000) == Sickness(until=8800.0)
 
 
 def test_of_several_the_earliest_counts_and_nan_first() -> None:
     firing = {"throughput": 4000.0, "loss-spike": 3500.0}
-    assert judge(_running(), firing, JobSettings(), now=9000).stop == Divergence(kind="loss-spike", onset=3440.0)
-    stop = judge(_running(), {**firing, "nan": 5000.0}, JobSettings(), now=9000).stop
+    assert verify(_running(), firing, JobSettings(), now=9000).stop == Divergence(kind="loss-spike", onset=3440.0)
+    stop = verify(_running(), {**firing, "nan": 5000.0}, JobSettings(), now=9000).stop
     assert stop == Divergence(kind="nan", onset=4940.0)
 
 
@@ -128,7 +128,7 @@ def test_of_several_the_earliest_counts_and_nan_first() -> None:
     ],
 )
 def test_what_could_not_go_on_is_left_running(facts: JobFacts, settings: JobSettings, why: str) -> None:
-    sickness = judge(facts, {"nan": 5000.0}, settings, now=9000)
+    sickness = verify(facts, {"nan": 5000.0}, settings, now=9000)
     assert sickness.stop is None
     assert sickness.notice
     assert why in sickness.notice

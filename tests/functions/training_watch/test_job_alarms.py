@@ -81,7 +81,7 @@ def test_a_ratio_is_of_the_jobs_own_metric() -> None:
         ("llm-fleet/watch/nan", None),
     ],
 )
-def test_an_alarms_name_tells_its_job(name: str, job: str | None) -> None:
+def test_an_alarms_name_reports_its_job(name: str, job: str | None) -> None:
     assert job_of_alarm(name, PREFIX) == job
 
 
@@ -101,9 +101,9 @@ def test_a_jobs_alarms_are_its_own() -> None:
 
 
 def _alarm(**words: Any) -> dict[str, Any]:
-    asked = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
+    requested = {"Period": 60, "EvaluationPeriods": 15, "DatapointsToAlarm": 3, "Threshold": 2.0}
     state = {"StateUpdatedTimestamp": moment(10_000.0), "ComparisonOperator": "GreaterThanThreshold"}
-    return {**asked, **state, **words}
+    return {**requested, **state, **words}
 
 
 def _data(*points: tuple[float, float]) -> str:

@@ -67,7 +67,7 @@ class Watch:
     def item(self, job: str = JOB) -> dict[str, str]:
         return {name: next(iter(value.values())) for name, value in self.raw.items().get(job, {}).items()}
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         return [message["MessageAttributes"]["what"]["StringValue"] for message in self.raw.published()]
 
 
@@ -92,18 +92,18 @@ def test_what_does_not_train_yet_has_no_alarms(watch: Watch) -> None:
     assert watch.item()["open"] == "day"
 
 
-def test_a_metric_that_the_job_does_not_define_is_told_once(watch: Watch) -> None:
-    watch.job.asked["AlgorithmSpecification"]["MetricDefinitions"].pop()
+def test_a_metric_that_the_job_does_not_define_is_reported_once(watch: Watch) -> None:
+    watch.job.requested["AlgorithmSpecification"]["MetricDefinitions"].pop()
     watch.look()
     watch.look()
-    assert watch.told() == ["notice"]
+    assert watch.reported() == ["notice"]
     assert len(watch.raw.alarms()) == 3
 
 
 def _stopped_for_nan(watch: Watch) -> None:
     watch.alarm("nan", minutes_ago=45)
     watch.look()
-    assert watch.job.told["TrainingJobStatus"] == "Stopping"
+    assert watch.job.reported["TrainingJobStatus"] == "Stopping"
     watch.job.move("Stopped", "Stopped", "")
 
 
@@ -118,8 +118,8 @@ def test_nan_is_stopped_and_goes_on_from_the_checkpoint_before(watch: Watch) -> 
         "checkpoint-60/model": b"60",
         "checkpoint-60/trainer_state.json": b"60",
     }
-    assert watch.raw.jobs[f"{JOB}-r1"].asked["CheckpointConfig"]["S3Uri"].endswith(f"/runs/{JOB}/{JOB}-r1")
-    assert watch.told() == ["stop", "restart"]
+    assert watch.raw.jobs[f"{JOB}-r1"].requested["CheckpointConfig"]["S3Uri"].endswith(f"/runs/{JOB}/{JOB}-r1")
+    assert watch.reported() == ["stop", "restart"]
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
@@ -162,7 +162,12 @@ def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) ->
     watch.clock.now = DAWN + 9000
     look()
     item = {name: value for name, value in watch.item().items()}
-    return {"item": item, "jobs": sorted(watch.raw.jobs), "told": watch.told(), "copy": watch.raw.read(f"runs/{JOB}/")}
+    return {
+        "item": item,
+        "jobs": sorted(watch.raw.jobs),
+        "told": watch.reported(),
+        "copy": watch.raw.read(f"runs/{JOB}/"),
+    }
 
 
 def test_a_lost_look_is_found_by_the_sweep(watch: Watch) -> None:
@@ -193,8 +198,8 @@ def test_the_sweep_deletes_alarms_that_a_late_run_made(watch: Watch) -> None:
 
 
 def _unlisted(parts: Parts) -> Parts:
-    settings = replace(parts.surroundings.settings, prefixes=("else-",))
-    return replace(parts, surroundings=replace(parts.surroundings, settings=settings))
+    settings = replace(parts.deployed_environment.settings, prefixes=("else-",))
+    return replace(parts, deployed_environment=replace(parts.deployed_environment, settings=settings))
 
 
 @pytest.mark.parametrize("how", ["deleted", "given away", "its stack is gone"])
@@ -217,7 +222,7 @@ def test_a_job_that_is_the_watchs_no_more_is_let_go(
         monkeypatch.setattr(watch.day, "_parts", lambda misfortune, make=watch.day._parts: _unlisted(make(misfortune)))  # pyright: ignore
     assert watch.sweep() == [JOB]
     watch.look()
-    assert (watch.item()["decision"], watch.told()[-1], "open" in watch.item()) == (decision, decision, False)
+    assert (watch.item()["decision"], watch.reported()[-1], "open" in watch.item()) == (decision, decision, False)
     assert not watch.raw.alarms()
     assert watch.sweep() == []
     assert set(watch.raw.jobs) <= {JOB}
@@ -227,7 +232,9 @@ def _denied(*_: Any, **__: Any) -> None:
     raise refused("AccessDeniedException")
 
 
-def test_a_job_that_may_not_be_asked_for_does_not_end_the_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_may_not_be_requested_for_does_not_end_the_sweep(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watch.raw.sagemaker, "list_tags", _denied)
     assert watch.sweep() == [JOB]
 
@@ -270,7 +277,7 @@ def test_a_quota_is_waited_for_and_in_the_end_given_up(watch: Watch, monkeypatch
         watch.clock.now = due[-1]
     assert len(due) == MOST_TRIES + 1
     assert (due[1] - due[0], due[2] - due[1], due[10] - due[9]) == (120, 240, 3600)
-    assert watch.told() == ["restart", "give_up"]
+    assert watch.reported() == ["restart", "give_up"]
 
 
 def test_what_no_later_try_changes_is_given_up_at_once(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,8 +311,8 @@ def test_one_failed_message_of_a_batch_is_the_only_one_that_comes_again(watch: W
 def test_a_run_of_which_nothing_is_left_is_an_error_that_lambda_counts(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
-    for name, value in told.items():
+    reported = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
+    for name, value in reported.items():
         monkeypatch.setenv(name, value)
     misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
     monkeypatch.setattr(Clients, "make", lambda: watch.parts(misfortune).clients)

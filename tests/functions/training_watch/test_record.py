@@ -45,7 +45,7 @@ def test_what_is_decided_is_not_diverged_afterwards(kept: Kept) -> None:
     assert kept.entry.divergence is None
 
 
-def test_a_decision_stands(kept: Kept) -> None:
+def test_a_decision_is(kept: Kept) -> None:
     kept.restart()
     kept.record.decide(JOB, Decision(decision=LEAVE, cause="user", reason="late"), 200)
     assert (kept.entry.decision, kept.entry.text("cause")) == (RESTART, "service")
@@ -74,7 +74,7 @@ def test_what_was_made_is_a_restart_though_it_was_given_up_meanwhile(kept: Kept)
     assert kept.entry.decision == RESTART
 
 
-def test_what_is_there_is_not_begun_anew(kept: Kept) -> None:
+def test_what_is_there_is_not_begun_again(kept: Kept) -> None:
     kept.restart()
     kept.record.close(JOB)
     kept.record.begin(JOB, {"root": JOB, "attempt": 0})

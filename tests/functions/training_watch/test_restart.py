@@ -19,13 +19,13 @@ def _shape(name: str) -> Any:
 
 
 def test_every_member_that_both_sides_know_is_carried_over() -> None:
-    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
-    assert set(CARRIED) == set(asked) & set(told) - {"TrainingJobName"}
+    requested, reported = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert set(CARRIED) == set(requested) & set(reported) - {"TrainingJobName"}
 
 
 def test_members_of_both_sides_are_of_one_shape() -> None:
-    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
-    assert all(asked[name].name == told[name].name for name in CARRIED)
+    requested, reported = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert all(requested[name].name == reported[name].name for name in CARRIED)
 
 
 def _facts(**words: Any) -> JobFacts:
@@ -59,7 +59,7 @@ def test_another_place_of_checkpoints_keeps_the_path_on_the_instance() -> None:
     assert request["CheckpointConfig"] == {"S3Uri": "s3://bucket/base/job-r1", "LocalPath": "/opt/ml/checkpoints"}
 
 
-def test_what_the_service_only_tells_is_left_out() -> None:
+def test_what_the_service_only_reports_is_left_out() -> None:
     chosen = {"InstanceCount": 1, "SelectedInstanceType": "ml.g5.xlarge", "SelectedInstanceCount": 1}
     assert restart_request(_facts(ResourceConfig=chosen), "job-r1", None)["ResourceConfig"] == {"InstanceCount": 1}
 
@@ -68,7 +68,7 @@ def _tags(facts: JobFacts) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in restart_request(facts, "job-r1", None)["Tags"]}
 
 
-def test_tags_go_with_it_and_tell_its_line() -> None:
+def test_tags_go_with_it_and_report_its_line() -> None:
     assert _tags(_facts()) == {
         "team": "research",
         "llm-fleet:after": "job",
@@ -92,7 +92,7 @@ def test_what_was_created_already_is_as_good() -> None:
     assert list(sagemaker.jobs) == ["job-r1"]
 
 
-def test_somebody_elses_job_of_the_name_is_not_taken_for_it() -> None:
+def test_someone_elses_job_of_the_name_is_not_taken_for_it() -> None:
     sagemaker: Any = MemorySageMaker()
     request = restart_request(_facts(), "job-r1", None)
     sagemaker.create_training_job(**{**request, "Tags": []})

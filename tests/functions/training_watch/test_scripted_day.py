@@ -68,7 +68,11 @@ def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
     day.pass_by()
     check(day, raw)
     assert day.crashes >= 20
-    return dict(raw.items()), day.world.found, [(told["Subject"], told["Message"]) for told in raw.published()]
+    return (
+        dict(raw.items()),
+        day.world.found,
+        [(reported["Subject"], reported["Message"]) for reported in raw.published()],
+    )
 
 
 def check(day: Day, raw: Any) -> None:
@@ -76,24 +80,24 @@ def check(day: Day, raw: Any) -> None:
     wanted = {outcome.job: outcome for line in day.world.lines for outcome in outcomes(line)}
     strangers = {f"{line.root}-r1" for line in day.world.lines if line.name_taken}
     assert set(day.world.jobs) == {_name(job) for job in wanted} | strangers
-    told = [tuple(message["MessageAttributes"][name]["StringValue"] for name in ("about", "what"))
+    reported = [tuple(message["MessageAttributes"][name]["StringValue"] for name in ("about", "what"))
             for message in raw.published()]  # fmt: skip
     items = raw.items()
     for outcome in wanted.values():
         _check_job(
-            day, outcome, items.get(_name(outcome.job)), {what for job, what in told if job == _name(outcome.job)}
+            day, outcome, items.get(_name(outcome.job)), {what for job, what in reported if job == _name(outcome.job)}
         )
     assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
-    assert len(told) - len(set(told)) <= day.crashes + day.meetings, "told twice only after a crash"
+    assert len(reported) - len(set(reported)) <= day.crashes + day.meetings, "told twice only after a crash"
     assert not raw.alarms()
     assert len(day.decided) == len(set(day.decided)), "what is decided is decided once"
     assert day.world.events == EVENTS
 
 
-def _check_job(day: Day, outcome: Outcome, item: Any, told: set[str]) -> None:
+def _check_job(day: Day, outcome: Outcome, item: Any, reported: set[str]) -> None:
     name = _name(outcome.job)
     assert (item and item["decision"]["S"]) == outcome.decision, (name, item)
-    assert told == outcome.told, name
+    assert reported == outcome.reported, name
     assert item is None or "open" not in item, name
     _check_request(day, name, outcome)
     if name in day.world.found:
@@ -108,16 +112,16 @@ def _check_request(day: Day, name: str, outcome: Outcome) -> None:
     job = day.world.jobs[name]
     tags = {tag["Key"]: tag["Value"] for tag in job.tags}
     assert tags["team"] == "research"
-    assert job.asked.get("CheckpointConfig", {"S3Uri": f"s3://{BUCKET}/{outcome.place}"})["S3Uri"] == (
+    assert job.requested.get("CheckpointConfig", {"S3Uri": f"s3://{BUCKET}/{outcome.place}"})["S3Uri"] == (
         f"s3://{BUCKET}/{outcome.place}"
     )
     if "llm-fleet:after" in tags:
-        ended = day.world.jobs[tags["llm-fleet:after"]].told["TrainingEndTime"]
-        waited = job.told["CreationTime"] - ended
+        ended = day.world.jobs[tags["llm-fleet:after"]].reported["TrainingEndTime"]
+        waited = job.reported["CreationTime"] - ended
         assert waited >= 60 * 2 ** (int(tags["llm-fleet:attempt"]) - 1) - 1, "before its back-off was over"
     found = day.world.line_of(name)
     if name in day.world.stopping and found and found[1].kind != "nan":
-        assert day.world.stopping[name] - job.told["TrainingStartTime"] >= 1800, "an alarm was believed too soon"
+        assert day.world.stopping[name] - job.reported["TrainingStartTime"] >= 1800, "an alarm was believed too soon"
 
 
 def _name(job: str) -> str:

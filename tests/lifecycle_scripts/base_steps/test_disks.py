@@ -16,7 +16,7 @@ from tests.lifecycle_scripts.base_steps.disk_fixtures import array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.step_node import TRN1, file, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 STARTED = "dlami-nvme.service"
 
@@ -70,14 +70,14 @@ def test_the_amis_service_is_not_started_on_a_node_without_an_instance_store(tmp
     assert f"started {STARTED}" not in applied(STEP, node)
 
 
-def test_a_service_that_ends_without_a_mount_is_told(tmp_path: Path) -> None:
+def test_a_service_that_ends_without_a_mount_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     (tmp_path / "on-start" / STARTED).unlink()
     with pytest.raises(Failure, match=r"LFN45  dlami-nvme\.service has ended, but /opt/dlami/nvme is not mounted"):
         STEP.apply(node)
 
 
-def test_a_service_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_service_that_fails_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     file(tmp_path, f"/on-start/{STARTED}", "sys.exit('no devices found')")
     with pytest.raises(Failure, match=r"LFN45  dlami-nvme\.service has not mounted .*: no devices found"):
@@ -135,14 +135,14 @@ def test_without_the_programs_the_disks_stay_idle(tmp_path: Path) -> None:
     assert disks.read(node.host).kind == "root"
 
 
-def test_somebody_elses_array_is_left_alone(tmp_path: Path) -> None:
+def test_someone_elses_array_is_left_alone(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     array(tmp_path, "md5", "9:5", "nvme1n1", "nvme2n1")
     applied(STEP, node)
     assert disks.read(node.host).kind == "root"
 
 
-def test_a_place_that_is_no_longer_mounted_is_told(tmp_path: Path) -> None:
+def test_a_place_that_is_no_longer_mounted_is_reported(tmp_path: Path) -> None:
     node = dlami(tmp_path)
     applied(STEP, node)
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT)
@@ -150,7 +150,7 @@ def test_a_place_that_is_no_longer_mounted_is_told(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
-def test_a_folder_that_is_lost_is_told_and_made_again(tmp_path: Path) -> None:
+def test_a_folder_that_is_lost_is_reported_and_made_again(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/docker").rmdir()
@@ -159,7 +159,7 @@ def test_a_folder_that_is_lost_is_told_and_made_again(tmp_path: Path) -> None:
     assert applied(STEP, node) == ["made the folder /var/lib/docker"]
 
 
-def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
+def test_a_folder_with_another_mode_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/scratch").chmod(0o755)
@@ -174,7 +174,7 @@ def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
         (90, 9_999, "/var/lib has room for 9999 more files"),
     ],
 )
-def test_a_full_disk_is_told_with_its_numbers(
+def test_a_full_disk_is_reported_with_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, words: str
 ) -> None:
     node = build(tmp_path)
@@ -187,10 +187,12 @@ def test_a_full_disk_is_told_with_its_numbers(
     monkeypatch.setattr(os, "statvfs", statvfs)
     with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
-    told(5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume")
+    reported(
+        5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume"
+    )
 
 
-def test_a_full_root_is_told_where_the_large_data_has_another_place(
+def test_a_full_root_is_reported_where_the_large_data_has_another_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = dlami(tmp_path)

@@ -14,7 +14,7 @@ from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, file, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 LNETCTL = """
 import pathlib
@@ -305,7 +305,7 @@ def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
     applied(STEP, node)
     with pytest.raises(Failure, match=r"LFN52  64 MiB were written to and read from /fsx, but on EFA") as failure:
         PROOF.verify(node)
-    told(10, failure.value, "64 MiB were written to and read from /fsx, but on EFA")
+    reported(10, failure.value, "64 MiB were written to and read from /fsx, but on EFA")
 
 
 def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_a_set_up_that_fails_is_a_remark_and_lustre_is_mounted_over_tcp(
         PROOF.verify(node)
 
 
-def test_a_full_file_system_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_file_system_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
     import os
 

@@ -100,7 +100,7 @@ def test_an_automount_is_looked_through(node: Node, tmp_path: Path) -> None:
     ],
     ids=["other share", "other server", "other type", "a disk"],
 )
-def test_something_else_in_its_place_is_told(node: Node, tmp_path: Path, device: str, kind: str) -> None:
+def test_something_else_in_its_place_is_reported(node: Node, tmp_path: Path, device: str, kind: str) -> None:
     is_mounted(tmp_path, device, kind)
     for refused in (STEP.apply, STEP.verify):
         with pytest.raises(Failure, match=f"LFN51  at /fsx there is {device} of type {kind}"):
@@ -132,25 +132,25 @@ def test_the_drills_mount_program_is_believed(node: Node, tmp_path: Path) -> Non
         STEP.verify(node)
 
 
-def test_nothing_mounted_is_told(node: Node) -> None:
+def test_nothing_mounted_is_reported(node: Node) -> None:
     with pytest.raises(Failure, match="LFN51  nothing is mounted at /fsx"):
         STEP.verify(node)
 
 
-def test_a_read_only_mount_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_read_only_mount_is_reported(node: Node, tmp_path: Path) -> None:
     is_mounted(tmp_path, options="ro,flock")
     with pytest.raises(Failure, match="LFN51  /fsx is mounted read-only: ro,flock,rw"):
         STEP.verify(node)
 
 
-def test_a_mount_that_takes_no_file_is_told(node: Node, tmp_path: Path) -> None:
+def test_a_mount_that_takes_no_file_is_reported(node: Node, tmp_path: Path) -> None:
     is_mounted(tmp_path)
     (tmp_path / "fsx").rmdir()
     with pytest.raises(Failure, match="LFN51  /fsx cannot be written: No such file"):
         STEP.verify(node)
 
 
-def test_a_mount_that_gives_back_something_else_is_told(
+def test_a_mount_that_gives_back_something_else_is_reported(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_mounted(tmp_path)
@@ -170,7 +170,7 @@ def test_a_mount_that_gives_back_something_else_is_told(
     assert list((tmp_path / "fsx").iterdir()) == []
 
 
-def test_a_mount_that_loses_what_is_flushed_is_told(
+def test_a_mount_that_loses_what_is_flushed_is_reported(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_mounted(tmp_path)
@@ -208,7 +208,7 @@ def test_without_the_client_nothing_is_tried(node: Node, tmp_path: Path) -> None
         ("failed: Invalid argument\nIs 'x' the correct filesystem name?", "LFN49", True),
     ],
 )
-def test_what_mount_says_tells_the_cause(node: Node, tmp_path: Path, said: str, code: str, final: bool) -> None:
+def test_what_mount_says_reports_the_cause(node: Node, tmp_path: Path, said: str, code: str, final: bool) -> None:
     file(tmp_path, "/mount-says", said)
     with pytest.raises(Failure, match=code) as caught:
         STEP.apply(node)

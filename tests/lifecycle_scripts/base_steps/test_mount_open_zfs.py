@@ -73,7 +73,7 @@ def test_an_export_that_is_not_there(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_a_root_that_may_give_nothing_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_that_may_give_nothing_away_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
 
@@ -86,7 +86,7 @@ def test_a_root_that_may_give_nothing_away_is_told(tmp_path: Path, monkeypatch: 
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_a_root_that_becomes_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_that_becomes_no_one_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     mine = os.geteuid()
@@ -95,7 +95,7 @@ def test_a_root_that_becomes_nobody_is_told(tmp_path: Path, monkeypatch: pytest.
         STEP.verify(node)
 
 
-def test_a_mount_that_takes_no_file_is_told(tmp_path: Path) -> None:
+def test_a_mount_that_takes_no_file_is_reported(tmp_path: Path) -> None:
     node = with_client(tmp_path)
     STEP.apply(node)
     (tmp_path / "home").rmdir()

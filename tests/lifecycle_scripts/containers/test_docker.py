@@ -87,7 +87,7 @@ def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
-def test_a_broken_daemon_json_is_told_and_left(node: Node, text: str) -> None:
+def test_a_broken_daemon_json_is_reported_and_left(node: Node, text: str) -> None:
     file(node.host.root, DAEMON, text)
     failure = refused(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
     assert failure.final
@@ -187,8 +187,8 @@ def test_without_docker_it_is_skipped_unless_the_fleet_pins_one(
     assert STEP.skip(make(tmp_path, downloads=Downloads("none", None, (PINNED,))))
     node = make(tmp_path, downloads=Downloads("mirror", "s3://mirror", (PINNED,)))
     assert STEP.skip(node) is None
-    asked: list[object] = []
-    monkeypatch.setattr(packages, "install", lambda node, names: asked.append(names))  # pyright: ignore
+    requested: list[object] = []
+    monkeypatch.setattr(packages, "install", lambda node, names: requested.append(names))  # pyright: ignore
     STEP.apply(node)
-    assert asked == [["docker.io"]]
+    assert requested == [["docker.io"]]
     STEP.verify(node)

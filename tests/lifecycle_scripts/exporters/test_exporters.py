@@ -17,7 +17,7 @@ from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
 from tests.lifecycle_scripts.convergence import converges, refused
 from tests.lifecycle_scripts.step_node import file, make, program, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 METRICS = '# HELP node_load1 load\nnode_load1 0.5\nnode_disk{name="a b"} 1e9\n'
 SYSTEMCTL = """
@@ -98,7 +98,7 @@ def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
     assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
 
 
-def test_a_changed_unit_is_started_anew(node: Node) -> None:
+def test_a_changed_unit_is_started_again(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
     file(node.host.root, "/changed", "")
@@ -139,7 +139,7 @@ def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(exporters, "_SECONDS", 0.1)
     monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
     failure = refused(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
-    told(23, failure, "LFN84 no metric on port 1 ")
+    reported(23, failure, "LFN84 no metric on port 1 ")
 
 
 @pytest.mark.parametrize(

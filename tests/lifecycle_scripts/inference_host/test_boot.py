@@ -109,7 +109,7 @@ def test_a_driver_that_is_not_offered_leaves_the_old_one(host: ThrowawayHost, bo
     assert not list((host.root / "etc/yum.repos.d").iterdir())
 
 
-def test_a_network_without_a_way_to_neurons_repository_is_told(host: ThrowawayHost, booted: Boot):
+def test_a_network_without_a_way_to_neurons_repository_is_reported(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     host.has("state/unreachable", "")
     report = booted()
@@ -166,7 +166,7 @@ def test_a_driver_that_does_not_load(host: ThrowawayHost, booted: Boot):
     assert "Exec format error" in report["message"]
 
 
-def test_a_driver_that_was_replaced_on_disk_is_loaded_anew(host: ThrowawayHost, booted: Boot):
+def test_a_driver_that_was_replaced_on_disk_is_loaded_again(host: ThrowawayHost, booted: Boot):
     host.has("sys/module/neuron/version", TOO_NEW)
     booted(mount=None)
     assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
@@ -251,15 +251,17 @@ def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeyp
     assert "Permission denied" in report["message"]
 
 
-def test_the_agent_is_told_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
+def test_the_agent_is_reported_its_cluster_and_keeps_tasks_from_the_hosts_credentials(
+    host: ThrowawayHost, booted: Boot
+):
     booted()
-    told = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
-    assert told["ECS_CLUSTER"] == "chat"
-    assert told["ECS_AWSVPC_BLOCK_IMDS"] == "true"
-    assert json.loads(told["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
+    reported = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
+    assert reported["ECS_CLUSTER"] == "chat"
+    assert reported["ECS_AWSVPC_BLOCK_IMDS"] == "true"
+    assert json.loads(reported["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
 
 
-def test_an_agent_that_cannot_be_told(host: ThrowawayHost, booted: Boot):
+def test_an_agent_that_cannot_be_reported(host: ThrowawayHost, booted: Boot):
     (host.root / "etc/ecs").rmdir()
     host.has("etc/ecs", "a file in the place of the folder")
     assert booted()["code"] == "LFN124"
@@ -267,7 +269,7 @@ def test_an_agent_that_cannot_be_told(host: ThrowawayHost, booted: Boot):
 
 def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, booted: Boot):
     booted()
-    (line,) = host.aws.told()
+    (line,) = host.aws.reported()
     assert (line["event"], line["instance"], line["service"]) == ("host-ready", INSTANCE, "chat")
     signal, other = host.aws.signals()
     assert other == signal | {"LogicalResourceId": "FirstHost"}
@@ -286,7 +288,7 @@ def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
 ):
     host.boots_with(TOO_NEW)
     report = booted(install_driver=False)
-    assert host.aws.told() == [report]
+    assert host.aws.reported() == [report]
     assert json.dumps(report) in capfd.readouterr().out
     assert [signal["Status"] for signal in host.aws.signals()] == ["FAILURE", "FAILURE"]
     streams = [
@@ -337,7 +339,7 @@ def test_settings_that_cannot_be_read(host: ThrowawayHost, booted: Boot, text: s
     assert not host.ready
 
 
-def test_whatever_nobody_foresaw_keeps_the_agent_from_starting(
+def test_whatever_no_one_foresaw_keeps_the_agent_from_starting(
     host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
 ):
     def breaks(*_: object) -> None:

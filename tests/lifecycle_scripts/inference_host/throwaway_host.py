@@ -41,7 +41,7 @@ class Aws:
     """Status and body by service, where it is not a plain 200."""
     place: str = ""
 
-    def told(self) -> list[dict[str, Any]]:
+    def reported(self) -> list[dict[str, Any]]:
         """The lines that came into the log."""
         return [
             json.loads(event["message"])

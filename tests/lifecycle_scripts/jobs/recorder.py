@@ -98,9 +98,9 @@ def srun(words: list[str]) -> int:
 
     signal.signal(signal.SIGUSR1, forward)
     for number, host in enumerate(hosts):
-        told = {
+        reported = {
             "SLURM_PROCID": str(number), "SLURM_NODEID": str(number), "SLURM_STEP_NUM_NODES": str(len(hosts)),
             "SLURM_STEP_NODELIST": nodes, "HOSTNAME": host,
         }  # fmt: skip
-        tasks.append(os.spawnvpe(os.P_NOWAIT, words[0], words, os.environ | told))  # pyright: ignore[reportDeprecated]
+        tasks.append(os.spawnvpe(os.P_NOWAIT, words[0], words, os.environ | reported))  # pyright: ignore[reportDeprecated]
     return max(os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) for task in tasks)

@@ -35,7 +35,7 @@ def nothing_tokenized(desk: Desk) -> None:
 
 
 def other_nodes(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ACCELERATOR="gpu")
+    desk.reported(LLM_FLEET_ACCELERATOR="gpu")
 
 
 def misspelt(desk: Desk) -> None:
@@ -47,11 +47,11 @@ def other_stage(desk: Desk) -> None:
 
 
 def without_environment(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ENVIRONMENT="", LLM_FLEET_ENVIRONMENT_KIND="none")
+    desk.reported(LLM_FLEET_ENVIRONMENT="", LLM_FLEET_ENVIRONMENT_KIND="none")
 
 
 def environment_gone(desk: Desk) -> None:
-    desk.told(LLM_FLEET_ENVIRONMENT=str(desk.root / "gone"))
+    desk.reported(LLM_FLEET_ENVIRONMENT=str(desk.root / "gone"))
 
 
 def unknown_environment(desk: Desk) -> None:

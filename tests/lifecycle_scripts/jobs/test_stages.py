@@ -31,8 +31,8 @@ def test_a_stage_of_one_node_runs_its_verb(tmp_path: Path, stage: str, platform:
     assert len(ended.of("python")) == 1
     verb = verb_of(ended.of("python")[0])
     assert (verb, verb in names()) == (stage, True)
-    told = understood(ended.of("python")[0])
-    assert (told.to.parent if verb == "download" else told.run_folder) == desk.run
+    reported = understood(ended.of("python")[0])
+    assert (reported.to.parent if verb == "download" else reported.run_folder) == desk.run
     assert f"{desk.run}/{made}" in ended.said.splitlines()[-2]
     assert "--auto-resume=1" not in ended.of("srun")[0]
 
@@ -67,9 +67,9 @@ def test_export_runs_in_an_environment_of_its_own_and_registers(tmp_path: Path, 
     called = [*ended.of("python3"), *ended.of("python")]
     assert [verb_of(words) for words in called] == verbs
     for words in called:
-        told = understood(words)
-        assert (told.run_folder, told.server, told.instance_type) == (desk.run, "tgi", "inf2.xlarge")
-        assert (told.tensor_parallel, told.batch_size, told.sequence_length) == (2, 4, 4096)
+        reported = understood(words)
+        assert (reported.run_folder, reported.server, reported.instance_type) == (desk.run, "tgi", "inf2.xlarge")
+        assert (reported.tensor_parallel, reported.batch_size, reported.sequence_length) == (2, 4, 4096)
     assert f"--container-image={image}" in ended.of("srun")[0]
     assert f"the service reads {to or 'nothing yet'}" in ended.said
 
@@ -102,14 +102,14 @@ def test_compile_says_that_graphs_are_of_a_number_of_nodes(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("stage", ["train-nemo-megatron", "compile"])
-def test_nemo_megatron_is_told_by_its_own_names(tmp_path: Path, stage: str) -> None:
+def test_nemo_megatron_is_reported_by_its_own_names(tmp_path: Path, stage: str) -> None:
     desk = nemo(Desk(tmp_path))
     ended = desk.submit(stage)
     assert ended.code == 0, ended.said
     words = ended.of("python")[0]
     assert "megatron_gpt_pretraining.py" in words
-    for told in ("model.num_layers=32", "trainer.devices=32", "model.data.data_prefix=[1.0,/dev/null]"):
-        assert told.replace("/dev/null", str(tmp_path / "my data")) in words
+    for reported in ("model.num_layers=32", "trainer.devices=32", "model.data.data_prefix=[1.0,/dev/null]"):
+        assert reported.replace("/dev/null", str(tmp_path / "my data")) in words
     compiling = stage == "compile"
     assert f"trainer.max_steps={4 if compiling else 1000}" in words
     assert f"exp_manager.resume_if_exists={not compiling}" in words
@@ -188,6 +188,6 @@ def test_nothing_in_the_least_bandwidth_is_run(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_every_stage_is_executed_here_or_beside() -> None:
+def test_every_stage_is_executed_here_or_next_to() -> None:
     executed = {*VERBS, "compile", "train", "train-nemo-megatron", "tensorboard", "test-nccl", "test-nccom", "export"}
     assert executed == {file.stem for file in JOBS.glob("*.sbatch")}

@@ -34,16 +34,21 @@ def test_each_node_starts_its_processes(tmp_path: Path, platform: str, kind: str
     assert not ended.of("aws")
 
 
-def test_the_program_understands_what_it_is_told(tmp_path: Path) -> None:
+def test_the_program_understands_what_it_is_reported(tmp_path: Path) -> None:
     desk = ready(tmp_path).set("train.sbatch", FROM_WEIGHTS="true").set("run.sh", MIRROR="s3://bucket/my\\ run")
     words = desk.submit("train").of("python")[0]
-    told = understood(words)
-    assert (told.run_folder, told.steps, told.tensor_parallel, told.global_batch) == (desk.run, 1000, 8, 256)
-    assert (told.from_weights, told.mirror) == (desk.run / "weights", "s3://bucket/my run")
-    assert (told.precision, told.activation_checkpointing, told.backend) == ("mixed", "full", "neuron")
+    reported = understood(words)
+    assert (reported.run_folder, reported.steps, reported.tensor_parallel, reported.global_batch) == (
+        desk.run,
+        1000,
+        8,
+        256,
+    )
+    assert (reported.from_weights, reported.mirror) == (desk.run / "weights", "s3://bucket/my run")
+    assert (reported.precision, reported.activation_checkpointing, reported.backend) == ("mixed", "full", "neuron")
 
 
-def test_a_job_tells_at_its_start_what_it_is(tmp_path: Path) -> None:
+def test_a_job_reports_at_its_start_what_it_is(tmp_path: Path) -> None:
     said = ready(tmp_path).submit("train", SLURM_RESTART_COUNT="3").said
     for expected in ("train of llama2-7b", "job          41, restart 3", "2: trn1-st-a-[4-5]", "neuron-2.28.1 (venv)"):
         assert expected in said
@@ -54,7 +59,7 @@ def test_a_container_sees_what_it_needs(tmp_path: Path) -> None:
     model = tmp_path / "models/llama"
     model.mkdir(parents=True)
     desk = ready(tmp_path, kind="container").set("run.sh", MODEL=f"'{model}'")
-    desk.told(LLM_FLEET_COMPILE_CACHE=str(tmp_path / "cache"))
+    desk.reported(LLM_FLEET_COMPILE_CACHE=str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     options = desk.submit("train").of("srun")[0]
     seen = mounted(options)
@@ -79,11 +84,11 @@ def mounted(options: list[str]) -> set[Path]:
     return {Path(here) for here, _ in pairs}
 
 
-@pytest.mark.parametrize(("counted", "asked"), [("8", ["--gres=gpu:8"]), ("", []), ("0", [])])
-def test_a_step_asks_for_the_gpus_that_its_job_has(tmp_path: Path, counted: str, asked: list[str]) -> None:
-    desk = ready(tmp_path).set("run.sh", BACKEND="fsdp", TENSOR_PARALLEL="1").told(LLM_FLEET_ACCELERATOR="gpu")
+@pytest.mark.parametrize(("counted", "requested"), [("8", ["--gres=gpu:8"]), ("", []), ("0", [])])
+def test_a_step_asks_for_the_gpus_that_its_job_has(tmp_path: Path, counted: str, requested: list[str]) -> None:
+    desk = ready(tmp_path).set("run.sh", BACKEND="fsdp", TENSOR_PARALLEL="1").reported(LLM_FLEET_ACCELERATOR="gpu")
     options = desk.submit("train", SLURM_GPUS_ON_NODE=counted).of("srun")[0]
-    assert [word for word in options if word.startswith("--gres")] == asked
+    assert [word for word in options if word.startswith("--gres")] == requested
 
 
 @pytest.mark.parametrize(
@@ -120,15 +125,15 @@ def test_variables_of_the_fabric_reach_the_program_and_a_jobs_own_win(tmp_path: 
 def test_processes_share_the_processors(tmp_path: Path, accelerator: str, processes: int, threads: str) -> None:
     """Beside accelerators, threads of processes that each take a share of all would only wait for each other."""
     desk = ready(tmp_path).set("run.sh", BACKEND="cpu" if accelerator == "none" else "neuron")
-    desk.told(LLM_FLEET_ACCELERATOR=accelerator, LLM_FLEET_PROCESSES=str(processes))
+    desk.reported(LLM_FLEET_ACCELERATOR=accelerator, LLM_FLEET_PROCESSES=str(processes))
     (tmp_path / "bin/nproc").write_text("#!/bin/sh\necho 128\n")
     (tmp_path / "bin/nproc").chmod(0o755)
     assert desk.submit("train").environment("python")["OMP_NUM_THREADS"] == threads
 
 
-def test_smp_is_told_whose_collectives_to_use(tmp_path: Path) -> None:
+def test_smp_is_reported_whose_collectives_to_use(tmp_path: Path) -> None:
     desk = ready(tmp_path).set("run.sh", BACKEND="smp", SMP_BACKEND="nccl")
-    desk.told(LLM_FLEET_ACCELERATOR="gpu")
+    desk.reported(LLM_FLEET_ACCELERATOR="gpu")
     (desk.folder / "smp_config.json").write_text("{}")
     ended = desk.submit("train")
     assert ended.environment("python")["LLM_FLEET_SMP_BACKEND"] == "nccl"
@@ -146,7 +151,7 @@ def test_a_crash_goes_back_into_the_queue_so_often(tmp_path: Path, restart: str,
     assert "is done" not in ended.said
 
 
-def test_a_failure_that_no_restart_mends_is_final(tmp_path: Path) -> None:
+def test_a_failure_that_no_restart_fixes_is_final(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     word = json.dumps({"code": "LFJ12", "cause": "another model", "remedy": "…", "final": True})
     desk.behaviour = {"python": {"codes": [1], "writes": {str(desk.run / FAILURE): word}}}
@@ -185,7 +190,9 @@ def test_a_job_that_slurm_does_not_take_back_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_before_the_time_is_up_the_program_is_told_and_the_job_goes_on_later(tmp_path: Path, finished: bool) -> None:
+def test_before_the_time_is_up_the_program_is_reported_and_the_job_goes_on_later(
+    tmp_path: Path, finished: bool
+) -> None:
     desk = ready(tmp_path)
     writes = {str(desk.run / "result.json"): "{}"} if finished else {}
     desk.behaviour = {"python": {"waits": True, "writes": writes}}

@@ -146,7 +146,7 @@ def test_values_are_written_to_a_stream_of_the_nodes_own(tmp_path: Path, service
     assert service.calls[3:] == ["PutLogEvents"], "the stream is made once"
 
 
-def test_what_is_not_taken_waits_and_is_told_once(tmp_path: Path, service: Service) -> None:
+def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: Service) -> None:
     made, said = collector(tmp_path)
     service.refusals = [(503, "ServiceUnavailableException", {}), (429, "ThrottlingException", {})]
     assert made.once().trouble == (
@@ -174,7 +174,7 @@ def test_lines_that_are_too_old_do_not_stand_in_the_way(tmp_path: Path, service:
     assert status.waiting == 0
 
 
-def test_a_role_that_may_not_write_is_named_and_asked_for_anew(tmp_path: Path, service: Service) -> None:
+def test_a_role_that_may_not_write_is_named_and_requested_for_again(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "AccessDeniedException", {})]
     assert "403: AccessDeniedException" in (made.once().trouble or "")
@@ -199,9 +199,9 @@ def test_credentials_are_the_clis_where_the_metadata_has_none(tmp_path: Path, mo
     source = CredentialSource(Machine(tmp_path))
     with pytest.raises(Exception, match=r"no credentials: .*; the AWS CLI: this node has no `aws`"):
         source.credentials()
-    told = {"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "hidden", "SessionToken": "T",
+    reported = {"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "hidden", "SessionToken": "T",
             "Expiration": "2099-01-01T00:00:00+00:00"}  # fmt: skip
-    program(tmp_path, "aws", f"if a[:2] != ['configure', 'export-credentials']: bad()\nprint({json.dumps(told)!r})")
+    program(tmp_path, "aws", f"if a[:2] != ['configure', 'export-credentials']: bad()\nprint({json.dumps(reported)!r})")
     found = source.credentials()
     assert (found.access_key, found.token) == ("A", "T")
     assert "hidden" not in repr(found)
@@ -246,7 +246,7 @@ def test_each_node_has_a_second_of_the_minute_of_its_own(now: float, after: bool
     assert busiest < 80, "2,000 nodes come spread over the minute"
 
 
-def test_a_source_that_nobody_foresaw_takes_no_other_with_it(
+def test_a_source_that_no_one_foresaw_takes_no_other_with_it(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Reading:

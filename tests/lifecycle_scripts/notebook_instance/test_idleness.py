@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from notebook_instance.idleness import Activity, Seen, Verdict, judge
+from notebook_instance.idleness import Activity, Seen, Verdict, verify
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 IDLE = timedelta(minutes=60)
@@ -23,13 +23,13 @@ def terminal(minutes: float) -> Activity:
 
 
 def verdict(*activities: Activity, started: float = 600, answered: float | None = 5) -> Verdict:
-    told = None if answered is None else ago(answered)
-    return judge(Seen(activities), now=NOW, started=ago(started), answered=told, idle=IDLE)
+    reported = None if answered is None else ago(answered)
+    return verify(Seen(activities), now=NOW, started=ago(started), answered=reported, idle=IDLE)
 
 
 def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
-    told = None if answered is None else ago(answered)
-    return judge(Seen(None, "refused"), now=NOW, started=ago(started), answered=told, idle=IDLE)
+    reported = None if answered is None else ago(answered)
+    return verify(Seen(None, "refused"), now=NOW, started=ago(started), answered=reported, idle=IDLE)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
     ],
 )
 def test_what_was_done_last_counts(activities: tuple[Activity, ...], stop: bool, reason: str):
-    told = verdict(*activities)
-    assert (told.stop, reason in told.reason) == (stop, True), told
+    reported = verdict(*activities)
+    assert (reported.stop, reason in reported.reason) == (stop, True), reported
 
 
 def test_nothing_counts_as_idle_before_it_was_there():

@@ -61,8 +61,8 @@ def test_the_first_cell_brings_what_runs_only_with_the_pin_and_even_over_what_do
 def test_pip_reads_the_file_on_every_linux(pip: Path, tmp_path: Path):
     command = [sys.executable, "-m", "pip", "config", "debug"]
     environment = {**os.environ, "PYTHONPATH": str(pip)}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment).stdout
-    assert "/etc/pip.conf" in told.partition("global:")[2].partition("site:")[0]
+    reported = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment).stdout
+    assert "/etc/pip.conf" in reported.partition("global:")[2].partition("site:")[0]
 
 
 def _first_cell(kernel: Path, configuration: Path, index: Path, pip: Path, *more: str) -> None:

@@ -90,7 +90,7 @@ def stored(root: Path, pinned: Download) -> Path:
     return root / "s3/mirror/our/debs" / pinned.sha256 / pinned.url.rsplit("/", 1)[-1]
 
 
-def asked(root: Path) -> list[str]:
+def requested(root: Path) -> list[str]:
     """What the AWS CLI was asked for, by name."""
     place = root / "asked"
     return [line.rsplit("/", 1)[-1] for line in place.read_text().splitlines()] if place.exists() else []

@@ -46,7 +46,7 @@ def test_many_files_come_by_one_call_and_only_those(tmp_path: Path, node: Node) 
     assert calls(tmp_path) == 1
 
 
-def test_one_that_is_changed_or_gone_is_asked_for_alone(tmp_path: Path, node: Node) -> None:
+def test_one_that_is_changed_or_gone_is_requested_for_alone(tmp_path: Path, node: Node) -> None:
     stored(tmp_path, FILES[2]).write_text("changed!!")
     with pytest.raises(Failure, match=r"a\+2\.whl"):
         fetch_files(node, FILES)
@@ -56,7 +56,7 @@ def test_one_that_is_changed_or_gone_is_asked_for_alone(tmp_path: Path, node: No
     assert not list(cache.glob(".arriving-*"))
 
 
-def test_a_call_that_fails_is_told_and_each_is_tried(tmp_path: Path, node: Node) -> None:
+def test_a_call_that_fails_is_reported_and_each_is_tried(tmp_path: Path, node: Node) -> None:
     (tmp_path / "fail.s3").write_text("AccessDenied")
     with pytest.raises(Failure):
         fetch_files(node, FILES)

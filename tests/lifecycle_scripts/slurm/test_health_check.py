@@ -64,7 +64,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
     assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 5  # type: ignore[arg-type]
 
 
-def test_a_timer_that_systemd_knows_by_older_files_is_started_anew(tmp_path: Path) -> None:
+def test_a_timer_that_systemd_knows_by_older_files_is_started_again(tmp_path: Path) -> None:
     """As a run leaves it that is killed between writing the files and telling systemd."""
     root = tmp_path / "node"
     node = after_the_ami(root)

@@ -45,7 +45,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
     assert converges(STEP, head, tmp_path, ignore=IGNORED) >= 2
 
 
-def test_a_slurm_conf_that_does_not_look_there_is_told(tmp_path: Path) -> None:
+def test_a_slurm_conf_that_does_not_look_there_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = head(root)
     file(root, f"{ETC}/slurm_parallelcluster.conf", "Prolog=/opt/mine\n")

@@ -40,7 +40,7 @@ def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monke
     assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 6
 
 
-def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
+def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     applied(STEP, node)
     time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is told
@@ -51,7 +51,7 @@ def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-def test_a_key_that_the_platform_does_not_write_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_the_platform_does_not_write_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge, "_SECONDS", 0.1)
     node = on_ami(tmp_path)
     file(tmp_path, "/etc/munge/munge.key", "")
@@ -105,7 +105,7 @@ def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
         STEP.apply(node)
 
 
-def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
+def test_a_key_that_is_there_is_never_made_again(tmp_path: Path) -> None:
     node = bare(tmp_path, "Controller")
     file(tmp_path, SHARED, "of another controller", 0o400)
     applied(STEP, node)
@@ -143,14 +143,14 @@ def test_no_key_is_in_a_command_line(tmp_path: Path) -> None:
     assert not [call for call in calls(tmp_path) if key in call]
 
 
-def test_a_munged_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_munged_that_does_not_start_is_reported(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     fails(tmp_path, "munge")
     with pytest.raises(Failure, match=r"LFN57"):
         STEP.apply(node)
 
 
-def test_a_credential_that_is_not_decoded_is_told(tmp_path: Path) -> None:
+def test_a_credential_that_is_not_decoded_is_reported(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     starts(tmp_path, "munge")
     STEP.verify(node)

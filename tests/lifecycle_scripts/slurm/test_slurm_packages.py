@@ -24,7 +24,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_nothing_is_installed_beside_the_platforms(tmp_path: Path, installed: list[str]) -> None:
+def test_nothing_is_installed_next_to_the_platforms(tmp_path: Path, installed: list[str]) -> None:
     STEP.apply(on_ami(tmp_path))
     assert installed == []
 
@@ -52,7 +52,7 @@ def test_a_bare_node_gets_what_its_role_needs(
     assert set(installed) == {"munge", "slurm-client", "slurm-wlm-basic-plugins", *more}
 
 
-def test_a_distribution_without_slurm_is_told(tmp_path: Path, installed: list[str]) -> None:
+def test_a_distribution_without_slurm_is_reported(tmp_path: Path, installed: list[str]) -> None:
     with pytest.raises(Failure, match=r"LFN55") as caught:
         STEP.apply(make(tmp_path))
     assert (caught.value.final, installed) == (True, [])

@@ -34,7 +34,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     with_identity,
 )
 from tests.lifecycle_scripts.step_node import file, said
-from tests.pains.told import told
+from tests.pains.reported import reported
 
 DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
 
@@ -89,10 +89,10 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     applied(STEP, node)
     time.sleep(0.1)
     moved = with_identity(node, controllers=("127.0.0.1", "10.1.0.7"))
-    asked = calls(tmp_path)
+    requested = calls(tmp_path)
     with pytest.raises(Failure, match=r"LFN72  slurmd has other options than 127\.0\.0\.1:\d+,10\.1\.0\.7:"):
         STEP.verify(moved)
-    assert calls(tmp_path) == asked, "a controller that is gone lets every question wait for its time to end"
+    assert calls(tmp_path) == requested, "a controller that is gone lets every question wait for its time to end"
     assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 
@@ -118,7 +118,7 @@ def test_jobs_may_lock_memory(tmp_path: Path, port: int) -> None:
     assert "\nLimitMEMLOCK=infinity\n" in (tmp_path / DROP_IN).read_text()
 
 
-def test_a_slurmd_that_may_not_lock_what_efa_needs_is_told(tmp_path: Path, port: int) -> None:
+def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, port: int) -> None:
     node = worker(tmp_path)
     (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
     STEP.apply(node)
@@ -145,7 +145,7 @@ def test_a_controller_that_nothing_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     monkeypatch.setattr(controller, "PORT", free)
@@ -155,7 +155,7 @@ def test_a_controller_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_controller_that_is_silent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_is_silent_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller, "_CONNECT", 0.1)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -198,7 +198,7 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
     caught = refused(code, STEP.verify, node)
     assert words.removeprefix("slurmd: ") in caught.cause
     if code is Code.SLURM_VERSIONS:
-        told(7, caught, "Incompatible versions of client and server code")
+        reported(7, caught, "Incompatible versions of client and server code")
 
 
 @pytest.mark.usefixtures("impatient", "port")
@@ -244,13 +244,13 @@ def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.Monk
 
 def answer(dns: socket.socket, code: int) -> None:
     """Answer one question as a DNS server does, with no record and this code (RFC 1035: 2 SERVFAIL, 3 NXDOMAIN)."""
-    asked, sender = dns.recvfrom(512)
-    dns.sendto(asked[:2] + bytes([0x81, 0x80 + code]) + asked[4:], sender)
+    requested, sender = dns.recvfrom(512)
+    dns.sendto(requested[:2] + bytes([0x81, 0x80 + code]) + requested[4:], sender)
 
 
 @pytest.mark.usefixtures("impatient", "port")
 @pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REFUSED)])
-def test_a_wrong_clock_is_told_from_a_wrong_key(
+def test_a_wrong_clock_is_reported_from_a_wrong_key(
     tmp_path: Path, offset: float | None, code: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diagnosis, "clock_offset", lambda _: offset)  # type: ignore[misc]
@@ -339,7 +339,7 @@ def test_login_nodes_take_it_too() -> None:
     assert STEP.roles == {"Compute", "Login"}
 
 
-def test_no_daemon_is_asked_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
+def test_no_daemon_is_requested_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
     """Slurm's commands look for a controller in DNS then, and take seconds over it."""
     node = worker(tmp_path)
     assert registered(node.host, OWN) is None

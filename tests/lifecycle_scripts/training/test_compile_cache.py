@@ -73,7 +73,7 @@ def test_odd_names_of_folders_are_one_word_of_the_unit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoilt", [janitor.PROGRAM, f"{UNIT}.service", f"{UNIT}.timer"])
-def test_what_was_changed_by_hand_is_told_and_mended(tmp_path: Path, spoilt: str) -> None:
+def test_what_was_changed_by_hand_is_reported_and_fixed(tmp_path: Path, spoilt: str) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     file(tmp_path, spoilt, "other")
@@ -83,7 +83,7 @@ def test_what_was_changed_by_hand_is_told_and_mended(tmp_path: Path, spoilt: str
     STEP.verify(node)
 
 
-def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_told(tmp_path: Path) -> None:
+def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_reported(tmp_path: Path) -> None:
     node = controller(tmp_path)
     STEP.apply(node)
     (tmp_path / "active").unlink()
@@ -243,7 +243,7 @@ def test_a_dry_run_removes_nothing(tmp_path: Path) -> None:
     assert left(tmp_path) == {"old"}
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, PROGRAM, tmp_path / "none", "--max-age-days", "1"], capture_output=True, text=True
     )

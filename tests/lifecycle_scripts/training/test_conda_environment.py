@@ -48,7 +48,7 @@ def test_a_conda_prefix_is_made_of_pinned_archives_alone(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
-def test_conda_that_is_not_there_or_does_not_take_an_archive_is_told(tmp_path: Path) -> None:
+def test_conda_that_is_not_there_or_does_not_take_an_archive_is_reported(tmp_path: Path) -> None:
     node = conda_node(tmp_path)
     bad = with_files(node, cached(node, b"no archive", "tiny-1.0-0.tar.bz2", name="tiny", kind="archive"))
     with pytest.raises(Failure, match=r"(?s)LFN137 .*InvalidArchiveError"):

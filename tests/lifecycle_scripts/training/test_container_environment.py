@@ -28,7 +28,7 @@ def image_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return with_environment(make(tmp_path), IMAGE)
 
 
-def test_an_image_is_imported_once_with_a_login_that_nobody_sees_and_that_is_gone(image_node: Node) -> None:
+def test_an_image_is_imported_once_with_a_login_that_no_one_sees_and_that_is_gone(image_node: Node) -> None:
     STEP.apply(image_node)
     STEP.verify(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
@@ -76,7 +76,7 @@ def test_a_public_image_needs_no_login(image_node: Node) -> None:
         ("print()", "no password of ECR"),
     ],
 )
-def test_a_login_that_is_refused_or_odd_is_told(image_node: Node, body: str, words: str) -> None:
+def test_a_login_that_is_refused_or_odd_is_reported(image_node: Node, body: str, words: str) -> None:
     program(image_node.host.root, "aws", body)
     with pytest.raises(Failure, match=f"(?s)LFN139 .*{words}"):
         STEP.apply(image_node)
@@ -109,7 +109,7 @@ def test_a_node_without_enroot_says_so(image_node: Node) -> None:
 
 
 @pytest.mark.parametrize("bytes_left", [0, 50, 100])
-def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_anew(image_node: Node, bytes_left: int) -> None:
+def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_again(image_node: Node, bytes_left: int) -> None:
     STEP.apply(image_node)
     image = image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")
     image.write_bytes(image.read_bytes()[:bytes_left])

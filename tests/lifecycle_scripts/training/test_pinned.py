@@ -25,7 +25,7 @@ def pinned_files(node: Node) -> list[Download]:
     return files_of(node, VENV)
 
 
-def test_what_is_not_pinned_or_pinned_twice_is_told(tmp_path: Path) -> None:
+def test_what_is_not_pinned_or_pinned_twice_is_reported(tmp_path: Path) -> None:
     node = make(tmp_path)
     with pytest.raises(Failure, match=r"LFN86 .*pins no tiny-train 1.0"):
         pinned_files(node)

@@ -60,7 +60,7 @@ def test_a_defect_comes_back_with_its_place() -> None:
     refused(Code.UNFORESEEN, in_process_of, Host(), NOBODY, "/", _defect, match="in _defect")
 
 
-def test_a_killed_process_is_told() -> None:
+def test_a_killed_process_is_reported() -> None:
     with pytest.raises(Failure, match="killed"):
         in_process_of(Host(), NOBODY, "/", lambda _: os.kill(os.getpid(), 9))
 

@@ -160,7 +160,7 @@ def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str
 
 
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
-def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secret: str) -> None:
+def test_a_secret_that_is_no_password_is_reported_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
     failure = refused(Code.DIRECTORY_SECRET, STEP.apply, node)
     assert failure.final
@@ -168,7 +168,7 @@ def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secre
     assert not node.host.path(sssd.CONF).exists()
 
 
-def test_a_secret_out_of_reach_is_told(node: Node) -> None:
+def test_a_secret_out_of_reach_is_reported(node: Node) -> None:
     program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
     refused(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
 
@@ -199,7 +199,7 @@ def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
         STEP.verify(node)
 
 
-def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
+def test_a_node_whose_sssd_cannot_report_how_it_is_is_checked_by_the_test_user(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
@@ -211,7 +211,7 @@ def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
-def test_nobody_and_a_stranger_are_told(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_one_and_a_stranger_are_reported(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/person", person)
@@ -248,7 +248,7 @@ def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_pa
     assert node.host.read("/etc/sudoers.d/llm-fleet-directory")
 
 
-def test_it_is_skipped_without_a_directory_and_keys_are_asked_for_only_if_told(tmp_path: Path) -> None:
+def test_it_is_skipped_without_a_directory_and_keys_are_requested_for_only_if_reported(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) == "the fleet asks no directory"
     node = fresh(tmp_path, replace(DIRECTORY, ssh_keys=False, user_filter=None, test_user=None))
     STEP.apply(node)

@@ -175,7 +175,7 @@ def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp
     STEP.verify(node)
 
 
-def test_limits_that_nobody_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
+def test_limits_that_no_one_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
     more = (
         record(
             "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org=ORGANISATION
@@ -207,14 +207,14 @@ def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
     refused(Code.SLURM_LIMITS, STEP.verify, node, match="research is without MaxJobs=8")
 
 
-def test_limits_that_nobody_enforces_are_no_limits(tmp_path: Path) -> None:
+def test_limits_that_no_one_enforces_are_no_limits(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
     refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
 
 
-def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
+def test_where_reading_again_is_not_enough_slurmctld_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm_enforcement, "_SECONDS", 0.1)
@@ -280,7 +280,7 @@ def test_memory_is_read_as_sacctmgr_24_11_was_seen_to_write_it(mebibytes: int, t
     assert not differ("mem", text, mebibytes)
 
 
-def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_nobody_is_locked_out_meanwhile(
+def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_no_one_is_locked_out_meanwhile(
     tmp_path: Path,
 ) -> None:
     node = fresh(tmp_path)

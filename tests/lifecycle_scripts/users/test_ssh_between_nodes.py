@@ -83,7 +83,7 @@ def node(tmp_path: Path) -> Node:
     return fresh(tmp_path)
 
 
-def test_users_get_in_and_nobody_is_asked(node: Node) -> None:
+def test_users_get_in_and_no_one_is_requested(node: Node) -> None:
     STEP.apply(node)
     STEP.verify(node)
     assert node.host.read(f"{FOLDER}/{NAME}") == f"{NAME} ssh-ed25519 HOST\n{NAME} ssh-rsa HOSTRSA\n"
@@ -141,7 +141,7 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
     assert converges(STEP, fresh, tmp_path) >= 8
 
 
-def test_what_a_killed_node_left_of_a_key_is_made_anew(node: Node) -> None:
+def test_what_a_killed_node_left_of_a_key_is_made_again(node: Node) -> None:
     file(node.host.root, f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}", "PRIV")
     STEP.apply(node)
     STEP.verify(node)
@@ -173,7 +173,7 @@ def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
     assert "ssh-ed25519 OWN alice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
 
 
-def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
+def test_a_replaced_node_reports_its_new_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
     refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not hold this node's host keys")
@@ -181,12 +181,12 @@ def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
     STEP.verify(node)
 
 
-def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
+def test_the_look_up_reports_of_nodes_and_of_nothing_else(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach\n")
     program_ = str(node.host.path(host_keys.PROGRAM))
-    for asked in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
-        ended = subprocess.run([program_, asked], capture_output=True, text=True)
+    for requested in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
+        ended = subprocess.run([program_, requested], capture_output=True, text=True)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     assert subprocess.run([program_, NAME], capture_output=True, text=True).stdout.startswith(f"{NAME} ssh-ed25519 ")
 
@@ -210,7 +210,7 @@ def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
     refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
 
 
-def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
+def test_on_a_compute_node_no_one_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
     node = fresh(tmp_path, role="Compute")
     file(tmp_path, "/usr/bin/ssh", "#!/bin/sh\necho 'Access denied by pam_slurm_adopt' >&2; exit 255\n", 0o755)
     STEP.apply(node)
@@ -242,7 +242,7 @@ def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
-def test_keys_that_sshd_would_not_take_are_told(node: Node, path: str) -> None:
+def test_keys_that_sshd_would_not_take_are_reported(node: Node, path: str) -> None:
     STEP.apply(node)
     place = node.host.path(f"/fsx/home/bob{path}")
     place.chmod(place.stat().st_mode | 0o020)
@@ -273,13 +273,13 @@ def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatc
         STEP.apply(node)
 
 
-def test_an_unmounted_file_system_is_told(node: Node) -> None:
+def test_an_unmounted_file_system_is_reported(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "")
     for action in (STEP.apply, STEP.verify):
         refused(Code.HOME_UNFIT, action, node)
 
 
-def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path: Path) -> None:
+def test_without_shared_storage_names_of_nodes_are_taken_at_first_monitoring(tmp_path: Path) -> None:
     lay_down(tmp_path)
     program(tmp_path, "ssh", SSH)
     node = make(tmp_path, users=[ALICE])

@@ -140,7 +140,7 @@ def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: s
 
 
 @pytest.mark.parametrize(
-    ("versions", "xla", "code", "told"),
+    ("versions", "xla", "code", "reported"),
     [
         ({}, True, Code.NEURON_STACK, "torch-neuronx is not installed"),
         ({"torch-neuronx": "2.13.3.0"}, False, Code.NEURON_NATIVE, "2.13.3.0 is native TorchNeuron"),
@@ -153,15 +153,15 @@ def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: s
         ),
     ],
 )
-def test_another_stack_is_told_with_its_remedy(
-    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], xla: bool, code: Code, told: str
+def test_another_stack_is_reported_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], xla: bool, code: Code, reported: str
 ):
     monkeypatch.setattr(stack, "_version", versions.get)
     monkeypatch.setattr(stack, "find_spec", lambda name: name if xla else None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(Failure) as failure:
         stack.check_stack()
     assert failure.value.code is code
-    assert told in failure.value.cause
+    assert reported in failure.value.cause
     assert failure.value.final
     assert "2.28.1" in code.remedy
 

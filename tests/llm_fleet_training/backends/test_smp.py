@@ -46,21 +46,21 @@ def test_degrees_are_those_of_the_run(tmp_path: Path):
     }  # fmt: skip
     degrees: dict[str, Any] = {"shard_degree": 8, "tensor_parallel": 4, "context_parallel": 2, "seed": 5}
     assert configuration(settings_of(tmp_path, **degrees)) == expected
-    told = {**expected, "activation_loading_horizon": 4}
-    assert configured(tmp_path, told, **degrees) == told
+    reported = {**expected, "activation_loading_horizon": 4}
+    assert configured(tmp_path, reported, **degrees) == reported
     assert configured(tmp_path, {"hybrid_shard_degree": 0}, **degrees) == expected
 
 
 def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
     assert configured(tmp_path, {}, seed=5)["random_seed"] == 5
     assert configured(tmp_path, {"random_seed": 0}, seed=5)["random_seed"] == 0
-    told = configured(tmp_path, {"tensor_parallel_seed": 0}, seed=5)
-    assert told["random_seed"] == 0
-    assert "tensor_parallel_seed" not in told
+    reported = configured(tmp_path, {"tensor_parallel_seed": 0}, seed=5)
+    assert reported["random_seed"] == 0
+    assert "tensor_parallel_seed" not in reported
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ("{", "cannot be read"),
         ([1], "holds no JSON object"),
@@ -75,11 +75,11 @@ def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
         ({"partitions": 2, "random_seed": 1.5}, "partitions is no key of SMP v2; random_seed is 1.5"),
     ],
 )
-def test_a_configuration_that_does_not_fit_is_told(tmp_path: Path, words: Any, told: str):
+def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: Any, reported: str):
     with pytest.raises(Failure) as failure:
         configured(tmp_path, words)
     assert failure.value.code is Code.SMP_CONFIG
-    assert told in failure.value.cause
+    assert reported in failure.value.cause
     assert failure.value.final
 
 
@@ -222,7 +222,7 @@ def test_other_processes_have_no_memory_for_weights_at_first(model_folder: Path,
     assert wrapped["sharding_strategy"].name == "HYBRID_SHARD"
 
 
-def test_activations_go_to_the_host_where_that_is_told(model_folder: Path, tmp_path: Path, stand_ins: Any):
+def test_activations_go_to_the_host_where_that_is_reported(model_folder: Path, tmp_path: Path, stand_ins: Any):
     file = tmp_path / "smp_config.json"
     file.write_text('{"sm_activation_offloading": true}')
     backend = started(settings_of(model_folder, activation_checkpointing="full", smp_config=file), stand_ins)

@@ -56,8 +56,8 @@ def test_each_file_is_read_by_one_of_the_processes(tmp_path: Path):
     for name in "abc":
         (done.folder / name).write_bytes(b"w3ights")
     for world in (1, 2, 4):
-        told = [line[0] for rank in range(world) for line in checkpoints.damage(done, share=rank, of=world)]
-        assert sorted(told) == ["a", "b", "c"], world
+        reported = [line[0] for rank in range(world) for line in checkpoints.damage(done, share=rank, of=world)]
+        assert sorted(reported) == ["a", "b", "c"], world
 
 
 def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
@@ -174,7 +174,7 @@ def test_a_disk_that_is_really_full_leaves_the_last_one_whole(tmp_path: Path):
     assert "a checkpoint takes 195 KiB" in done.stderr, "and the next one is refused before it is written"
 
 
-def test_a_file_system_that_is_really_read_only_is_told_at_once(tmp_path: Path):
+def test_a_file_system_that_is_really_read_only_is_reported_at_once(tmp_path: Path):
     done = in_namespace("-t tmpfs -o ro none", tmp_path)
     assert "Read-only file system" in done.stderr
     assert "LFJ10" in done.stderr

@@ -104,7 +104,7 @@ def test_a_cut_off_copy_is_not_restored(run: Run, bucket: Path):
     assert run.steps() == []
 
 
-def test_a_mirror_that_fails_is_told_and_stops_nothing(run: Run, bucket: Path):
+def test_a_mirror_that_fails_is_reported_and_stops_nothing(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     (bucket.parents[2] / "denied").write_text("1.0")  # Seconds: step 2 is still being copied when the run ends.
     said = started(run, bucket)
@@ -120,7 +120,7 @@ def test_a_mirror_that_cannot_be_read_is_not_taken_for_empty(run: Run, bucket: P
     assert "AccessDenied" in ended.said
 
 
-def test_a_start_without_the_aws_cli_is_told_before_anything_is_trained(run: Run, bucket: Path):
+def test_a_start_without_the_aws_cli_is_reported_before_anything_is_trained(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
     without = run.train(steps=6, more={"environment": {"PATH": "/nowhere"}})
     assert (without.codes, "step 3/6" in without.said) == ([3], False), "no restart mends it"

@@ -161,7 +161,7 @@ def test_tied_weights_are_written_once(folder: Path):
     assert torch.equal(_loaded(folder).lm_head.weight, held["model.embed_tokens.weight"])
 
 
-def test_ropes_in_the_words_of_transformers_5_are_told_to_4_as_well(folder: Path):
+def test_ropes_in_the_words_of_transformers_5_are_reported_to_4_as_well(folder: Path):
     rope = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
             "high_freq_factor": 4.0, "original_max_position_embeddings": 32}  # fmt: skip
     config = {key: value for key, value in CONFIG.items() if key != "rope_theta"} | {"rope_parameters": rope}
@@ -198,7 +198,7 @@ def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
     assert not list((folder / "checkpoints").glob("*.held"))
 
 
-def test_the_digest_is_compared_with_what_the_training_has_told(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_digest_is_compared_with_what_the_training_has_reported(folder: Path, capsys: pytest.CaptureFixture[str]):
     _checkpoint(folder, weights())
     result = {"steps": 4, "parameters_sha256": "0" * 64, "fingerprint": from_words(CONFIG).fingerprint}
     (folder / "result.json").write_text(json.dumps(result))

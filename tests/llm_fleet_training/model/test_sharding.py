@@ -44,7 +44,7 @@ def test_fewer_heads_of_keys_than_ranks_are_held_by_neighbours():
         ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 8}, 2, "the model's 3 key-value heads"),
     ],
 )
-def test_what_cannot_be_sliced_is_told(changes: dict[str, Any], degree: int, words: str):
+def test_what_cannot_be_sliced_is_reported(changes: dict[str, Any], degree: int, words: str):
     from llm_fleet_training.model.sharding import misfits
 
     assert any(words in one for one in misfits(made(**changes), degree))

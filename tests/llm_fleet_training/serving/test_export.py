@@ -10,7 +10,7 @@ import pytest
 from llm_fleet import AwsVllmServer, HuggingFaceVllmServer, Model, TgiServer
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
-from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.inference.model import requested_of_model
 from llm_fleet.spec.model_server import ModelServer
 from llm_fleet_training.__main__ import main
 from llm_fleet_training.serving.server import Serving, servers
@@ -45,11 +45,11 @@ def _register(folder: Path, *more: str, to: str = TO) -> int:
     return main(["register", "--run-folder", str(folder), "--to", to, *more])
 
 
-def _asked(instance_type: str = "inf2.xlarge", server: ModelServer | None = None, *, compiled: bool = True):
+def _requested(instance_type: str = "inf2.xlarge", server: ModelServer | None = None, *, compiled: bool = True):
     instance = neuron_instance(instance_type)
     assert instance is not None
     model = Model(s3_uri="s3://models-of-ours/Llama-2-7b-hf", compiled=compiled)
-    return dict(asked_of_model(server or TgiServer(), model, instance))
+    return dict(requested_of_model(server or TgiServer(), model, instance))
 
 
 def test_a_model_is_exported_and_registered_and_the_service_takes_it(
@@ -64,7 +64,7 @@ def test_a_model_is_exported_and_registered_and_the_service_takes_it(
     assert _register(folder) == 0
     assert f"the service will take it: `model: {TO}`" in capsys.readouterr().out
     place = programs.bucket / "tiny"
-    assert findings({**_asked(), "shards_needed": True}, Folder(str(place))) == []
+    assert findings({**_requested(), "shards_needed": True}, Folder(str(place))) == []
     said = json.loads((place / MARKER).read_text())
     assert said["source"] == f"{folder}/huggingface (step 4, parameters f00d)"
     assert (said["target"], said["tensor_parallel"], said["server"]) == ("trn1", 2, "tgi")
@@ -84,13 +84,16 @@ def test_a_second_time_nothing_is_exported_and_nothing_uploaded(folder: Path, pr
     assert not [words for words in programs.aws[before:] if words[1] == "cp" and words[-1].startswith("s3://")]
 
 
-def test_what_is_asked_is_what_the_service_asks(torch: object):
+def test_what_is_requested_is_what_the_service_asks(torch: object):
     known = servers()
     makers = {"tgi": TgiServer, "hugging-face-vllm": HuggingFaceVllmServer}
     for (name, facts), instance_type in itertools.product(known["servers"].items(), known["instances"]):
         if name in makers and known["instances"][instance_type]["family"] in facts["families"]:
-            asked = Serving(name, instance_type).asked
-            assert asked == {**_asked(instance_type, makers[name]()), "shards_needed": True}, (name, instance_type)
+            requested = Serving(name, instance_type).requested
+            assert requested == {**_requested(instance_type, makers[name]()), "shards_needed": True}, (
+                name,
+                instance_type,
+            )
 
 
 @pytest.mark.parametrize(
@@ -158,9 +161,9 @@ def test_servers_that_compile_themselves_get_the_plain_model(
     place = programs.bucket / "tiny"
     assert (place / "model-00001-of-00002.safetensors").exists()
     assert not (place / "convert.json").exists()
-    assert findings(_asked("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
+    assert findings(_requested("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
     # For a server that loads what was exported it is none.
-    assert [line.split(":")[0] for line in findings(_asked(), Folder(str(place)))] == ["model-not-compiled"]
+    assert [line.split(":")[0] for line in findings(_requested(), Folder(str(place)))] == ["model-not-compiled"]
 
 
 def test_another_model_is_never_overwritten_unless_that_is_said(
@@ -180,7 +183,7 @@ def test_another_model_is_never_overwritten_unless_that_is_said(
     assert (place / "model-00001-of-00002.safetensors").exists()
 
 
-def test_files_of_somebody_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
+def test_files_of_someone_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     put(programs.bucket, {"tiny/weights.bin": b"?", "tiny-other/config.json": b"{}"})
     assert _register(folder) == 3
     assert f"LFJ39: {TO} holds another model, that llm-fleet did not put there: weights.bin" in capsys.readouterr().err

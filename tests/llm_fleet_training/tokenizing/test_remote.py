@@ -42,9 +42,9 @@ def test_a_data_set_of_the_hub(folder: Path, hub: StandInHub):
     text = folder / "text" / "owner--tiny--v1"
     assert json.loads((text / ".text.json").read_text())["revision"] == COMMIT
     assert sorted(path.name for path in text.rglob("*") if path.is_file()) == [".text.json", "a.txt", "b.json.gz"]
-    hub.asked.clear()
+    hub.requested.clear()
     assert _tokenize(folder, "owner/tiny@v1") == 0
-    assert hub.asked == []
+    assert hub.requested == []
 
 
 def test_a_data_set_that_is_none(folder: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]):

@@ -123,7 +123,7 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_is_done_does_nothing(
     assert f"LFJ35: {run}/tokens holds tokens of other data" in capsys.readouterr().err
 
 
-def test_what_was_begun_with_other_data_is_begun_anew(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_begun_with_other_data_is_begun_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data = put(tmp_path / "data", {"a.txt": b"old", "b.txt": b"\xff"})
     assert _tokenize(run, "--data", str(data), "--processes", "1") == 3
     assert (run / ".tokens.part" / "unit-000000.bin").exists()
@@ -153,20 +153,20 @@ GOOD = _lines(TEXT)
         ("a.parquet", b"PAR1", "a.parquet is neither .txt nor .jsonl"),
     ],
 )
-def test_what_is_broken_is_told_by_file_and_line(
+def test_what_is_broken_is_reported_by_file_and_line(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     name: str, data: bytes, said: str,
 ):  # fmt: skip
     monkeypatch.setattr(units.cut_files, "__kwdefaults__", {"unit_bytes": 200})
     put(tmp_path, {name: data})
     assert _tokenize(run, "--data", str(tmp_path / name), "--processes", "1") == 3
-    told = capsys.readouterr().err
-    assert told.startswith("LFJ35: ")
-    assert said in told
+    reported = capsys.readouterr().err
+    assert reported.startswith("LFJ35: ")
+    assert said in reported
     assert not (run / "tokens").exists()
 
 
-def test_of_several_broken_units_the_first_is_told_by_every_number_of_processes(
+def test_of_several_broken_units_the_first_is_reported_by_every_number_of_processes(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     data = put(tmp_path / "data", {"a.jsonl": GOOD, "b.jsonl": b"{}\n", "c.jsonl": b"[]\n"})
@@ -196,7 +196,7 @@ def test_a_tokenizer_of_more_words_than_the_model(run: Path, tmp_path: Path, cap
     assert "tokenizer.json has ids up to 319, and the model of " in capsys.readouterr().err
 
 
-def test_what_ends_a_document_is_told_by_tokenizer_or_config(
+def test_what_ends_a_document_is_reported_by_tokenizer_or_config(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     put(tmp_path, {"a.txt": TEXT[0].encode()})
@@ -219,7 +219,7 @@ def test_without_a_tokenizer(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "is no tokenizer" in capsys.readouterr().err
 
 
-def test_more_words_than_two_bytes_tell_take_four(torch: object):
+def test_more_words_than_two_bytes_report_take_four(torch: object):
     from llm_fleet_training.tokenizing.tokenizer import TokenizerFacts
 
     assert [TokenizerFacts("", "", size, 0).dtype for size in (65536, 65537)] == ["uint16", "uint32"]

@@ -66,7 +66,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_its_reason(begun: Run, damage:
     assert begun.steps() == [4, 6], "step 4 was written anew"
 
 
-def test_where_all_are_broken_it_does_not_begin_anew(begun: Run):
+def test_where_all_are_broken_it_does_not_begin_again(begun: Run):
     flipped(weights(begun, 2))
     cut_off(weights(begun, 4))
     ended = begun.train()
@@ -93,8 +93,8 @@ def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp
     assert ended.said.count("LFJ13") == 1, "one process tells it"
     assert "processes was 1, is 2" in ended.said
     assert "data degree was 1, is 2" in ended.said
-    told = json.loads(word.read_text())
-    assert (told["code"], told["final"]) == ("LFJ13", True)
+    reported = json.loads(word.read_text())
+    assert (reported["code"], reported["final"]) == ("LFJ13", True)
 
 
 def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
@@ -113,7 +113,7 @@ def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
     assert "goes on from step 2 " in ended.said
 
 
-def test_a_folder_that_cannot_be_written_is_told_at_the_start(run: Run):
+def test_a_folder_that_cannot_be_written_is_reported_at_the_start(run: Run):
     ended = run.train(run_folder="/sys/llm-fleet")
     assert ended.codes == [3]
     assert "LFJ10: /sys/llm-fleet" in ended.said

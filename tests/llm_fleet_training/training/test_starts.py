@@ -30,13 +30,13 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "code", "cause"), BAD)
-def test_bad_input_is_told_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
+def test_bad_input_is_reported_with_its_remedy(run: Run, changes: dict[str, Any], code: str, cause: str):
     ended = run.train(**changes)
     assert ended.codes == [3], ended.said
     assert re.search(rf"^{code}: .*{re.escape(cause)}.*\n  remedy: \w", ended.said, re.MULTILINE), ended.said
 
 
-def test_check_tells_everything_at_once_and_starts_nothing(run: Run):
+def test_check_reports_everything_at_once_and_starts_nothing(run: Run):
     write_tokens(run.folder / "tokens", count=10, vocabulary=256)
     arguments = [*run.arguments("check", tensor_parallel=3, micro_batch=3, model=run.folder), "--processes", "6"]
     ended = run.starter.start(arguments)
@@ -89,7 +89,7 @@ def test_recomputed_activations_come_to_the_same(run: Run):
     assert len(found) == 1
 
 
-def test_a_board_is_written_and_a_torn_row_is_mended(run: Run):
+def test_a_board_is_written_and_a_torn_row_is_fixed(run: Run):
     (run.folder / "metrics.jsonl").write_text('{"step": 1, "restart": 4}\n{"step": 2, "rest')
     assert run.train().codes == [0]
     assert [row["step"] for row in run.rows] == [1, 1, 2, 3, 4, 5, 6]

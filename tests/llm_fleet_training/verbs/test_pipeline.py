@@ -62,7 +62,7 @@ def test_from_a_folder_of_weights_to_a_served_model(
     assert main(["export", *served]) == 0
     assert main(["register", *served, "--to", "s3://models/tiny"]) == 0
     place = Folder(str(programs.bucket / "tiny"))
-    assert findings(Serving("tgi", "inf2.xlarge").asked, place) == []
+    assert findings(Serving("tgi", "inf2.xlarge").requested, place) == []
 
 
 def test_converted_weights_are_trained_on_at_another_degree(begun: Run, tmp_path: Path):

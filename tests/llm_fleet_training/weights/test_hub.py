@@ -56,13 +56,13 @@ def test_what_a_run_needs_is_fetched_at_one_commit_and_noted(hub: StandInHub, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == [".weights.lock", "weights"]
 
 
-def test_a_second_run_asks_nobody(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_second_run_asks_no_one(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     to = tmp_path / "weights"
     assert _download(to, "--revision", "v1") == 0
-    hub.asked.clear()
+    hub.requested.clear()
     for revision in ("v1", COMMIT):
         assert _download(to, "--revision", revision) == 0
-    assert hub.asked == []
+    assert hub.requested == []
     assert _download(to, "--revision", "v2") == 3
     assert f"LFJ12: {to} holds owner/tiny at {COMMIT}, not owner/tiny at v2" in capsys.readouterr().err
 
@@ -89,7 +89,7 @@ def test_a_connection_that_breaks_goes_on_where_it_broke(
     assert spans == ["", "bytes=32768-"]
 
 
-def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_anew(hub: StandInHub, tmp_path: Path):
+def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_again(hub: StandInHub, tmp_path: Path):
     to = tmp_path / "weights"
     hub.stall[BIG] = 40_000
     killed = subprocess.Popen(
@@ -107,7 +107,7 @@ def test_a_download_that_was_killed_keeps_its_whole_files_and_begins_half_ones_a
     killed.wait(10)
     assert not to.exists()
     hub.stall.clear()
-    hub.asked.clear()
+    hub.requested.clear()
     assert _download(to) == 0
     assert [name for name, _ in hub.fetched()] == [BIG]
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
@@ -128,7 +128,7 @@ def test_a_hub_that_is_lost_half_way_is_no_success(
 
 
 @pytest.mark.parametrize("name", [BIG, "config.json"])
-def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_anew(
+def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_again(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ):
     hub.other = {name}
@@ -140,7 +140,7 @@ def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_anew(
     # What nobody takes up again goes; older releases of huggingface_hub take theirs up.
     assert [path.name for path in orphans.glob("*.incomplete")] == [f"{'e' * 40}.incomplete"]
     hub.other = set()
-    hub.asked.clear()
+    hub.requested.clear()
     assert _download(tmp_path / "weights") == 0
     assert [each for each, _ in hub.fetched()] == [name]
 
@@ -159,10 +159,10 @@ def test_a_connection_that_is_lost_for_good_is_worth_another_try(
 
 def test_a_token_is_taken_out_of_what_others_say():
     failures = HubFailures("owner/tiny", None, token=GOOD, endpoint="https://hub", kind="model")
-    with pytest.raises(Failure) as told:
+    with pytest.raises(Failure) as reported:
         failures.refuse(OSError(f"cannot send Authorization: Bearer {GOOD}"))
-    assert str(told.value).startswith("LFJ33: owner/tiny of https://hub: cannot send Authorization: Bearer …\n")
-    assert told.value.__suppress_context__
+    assert str(reported.value).startswith("LFJ33: owner/tiny of https://hub: cannot send Authorization: Bearer …\n")
+    assert reported.value.__suppress_context__
 
 
 def test_a_busy_hub_is_worth_another_try(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

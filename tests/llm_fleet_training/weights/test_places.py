@@ -124,7 +124,7 @@ def test_a_revision_is_of_the_hub(source: Path, tmp_path: Path, capsys: pytest.C
     assert said.startswith("LFJ01: --revision v1 is of the Hub")
 
 
-def test_files_of_somebody_else_are_left_alone(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_files_of_someone_else_are_left_alone(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path / "weights", {"mine.txt": b"?"})
     said = _refused(capsys, "--model", str(source), "--to", str(tmp_path / "weights"))
     assert said.startswith(f"LFJ10: {tmp_path}/weights holds files, but no download.json")

@@ -9,7 +9,7 @@ from llm_fleet.catalog.hyperpod import image_feature
 from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,
     ExistingImage,
-    ToldFileSystem,
+    ReportedFileSystem,
     check_bucket,
     check_certificate,
     check_file_system,
@@ -60,8 +60,8 @@ QUOTAS = [
     Case("one too few", quota(5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region us-west-2"),
     Case("used by others", quota(5, 8, in_use=4), CheckCode.QUOTA, "takes 5 beside 4 in use", f"{_ASK} 9 "),
     Case("of one cluster, what others use is nothing to it", quota(5, 8, adds_up=False, in_use=4)),
-    Case("asked for already", quota(5, 0, asked_for=8), CheckCode.QUOTA, "8 have been asked for already: wait"),
-    Case("too little was asked for", quota(5, 0, asked_for=4), CheckCode.QUOTA, _ASK),
+    Case("asked for already", quota(5, 0, requested_for=8), CheckCode.QUOTA, "8 have been asked for already: wait"),
+    Case("too little was asked for", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
     Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "AWS does not raise"),
     Case("a fraction is asked for whole", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
     Case(
@@ -283,7 +283,7 @@ BUCKETS = [
 ]
 
 
-def file_system(told: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
+def file_system(reported: dict[str, Any] | None = None, **real: Any) -> list[Problem]:
     is_so: dict[str, Any] = {
         "file_system_id": "fs-1",
         "kind": "LUSTRE",
@@ -294,8 +294,8 @@ def file_system(told: dict[str, Any] | None = None, **real: Any) -> list[Problem
         "mount_name": "abcd1234",
         "efa": True,
     }
-    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(told or {})}
-    return check_file_system(ExistingFileSystem(**{**is_so, **real}), ToldFileSystem(**says))
+    says: dict[str, Any] = {"kind": "LUSTRE", "path": ("storage", "fsx", "existing"), **(reported or {})}
+    return check_file_system(ExistingFileSystem(**{**is_so, **real}), ReportedFileSystem(**says))
 
 
 FILE_SYSTEMS = [
@@ -351,8 +351,8 @@ def image(real: dict[str, Any] | None, *, for_hyperpod: bool = True) -> list[Pro
 
 
 def age(created: date | None, *features: str) -> list[Problem]:
-    asked = [image_feature(name) for name in features]
-    return check_image_age(created, asked, image="the image ami-1", owner="train/trn1", remedy="build it anew")
+    requested = [image_feature(name) for name in features]
+    return check_image_age(created, requested, image="the image ami-1", owner="train/trn1", remedy="build it anew")
 
 
 IMAGES = [

@@ -193,7 +193,7 @@ def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[s
 
 
 @pytest.mark.parametrize(
-    ("name", "in_message", "mended"),
+    ("name", "in_message", "repaired"),
     [
         ("ml_cluster", "holds an underscore", "ml-cluster"),
         ("ml cluster.2", "holds a space, a dot", "ml-cluster-2"),
@@ -207,11 +207,11 @@ def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[s
         ("ml-cluster\n", "holds '\\n'", "ml-cluster"),
     ],
 )
-def test_cluster_name(name: str, in_message: str, mended: str | None):
-    remedy = f"write {mended!r}" if mended else "give the cluster name a letter or a digit"
+def test_cluster_name(name: str, in_message: str, repaired: str | None):
+    remedy = f"write {repaired!r}" if repaired else "give the cluster name a letter or a digit"
     check_one(check_cluster(cluster(cluster_name=name)), Code.CLUSTER_NAME, "cluster_name", in_message, remedy)
-    if mended:
-        assert check_cluster(cluster(cluster_name=mended)) == []
+    if repaired:
+        assert check_cluster(cluster(cluster_name=repaired)) == []
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: st
     check_one(found, Code.ACCOUNTING_DATABASE, f"accounting_database.{field}", f"given:   {value!r}", in_remedy)
 
 
-def test_every_group_of_a_wrong_zone_of_its_own_is_told():
+def test_every_group_of_a_wrong_zone_of_its_own_is_reported():
     groups = [changed(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
     found = check_cluster(cluster(*groups))
     assert [problem.path[1] for problem in found] == ["controller-group", "worker-group"]

@@ -75,7 +75,7 @@ def test_good_clusters_give_nothing(good: PlacedCluster):
     assert check_cluster(good) == []
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     found = check_cluster(
         cluster(
             changed(CONTROLLER, partition="heads"),

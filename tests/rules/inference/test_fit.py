@@ -47,10 +47,10 @@ def test_smallest_sizes(name: str, smallest: tuple[str, int]):
     assert smallest_fit(TGI, named(name)) == smallest
 
 
-def test_a_batch_too_large_is_told_with_the_largest_that_fits():
+def test_a_batch_too_large_is_reported_with_the_largest_that_fits():
     model = named("Llama-2-7b-hf")
-    for asked in (64, 8):
-        (problem,) = check_fit(with_(TGI, batch_size=asked), model, "inf2.xlarge")
+    for requested in (64, 8):
+        (problem,) = check_fit(with_(TGI, batch_size=requested), model, "inf2.xlarge")
         assert problem.remedy.endswith("or batch_size=7 on this one")
     assert check_fit(with_(TGI, batch_size=7), model, "inf2.xlarge") == []
 
@@ -67,7 +67,7 @@ def test_a_plain_checkpoint_needs_its_weights_in_the_hosts_memory_and_an_exporte
     assert task_memory_mib(_instance("inf2.xlarge")) == 14704
 
 
-def test_both_are_told_at_once():
+def test_both_are_reported_at_once():
     found = check_fit(TGI, named("Llama-2-70b-hf", compiled=False), "inf2.xlarge")
     assert [problem.code for problem in found] == [Code.MODEL_MEMORY, Code.MODEL_HOST_MEMORY]
 

@@ -60,7 +60,7 @@ def test_a_type_that_cannot_serve_names_the_nearest(name: str, code: Code, offer
     assert nearest_neuron_type(name) == offered
 
 
-def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
+def test_a_type_that_is_newer_than_this_release_is_reported_by_its_maker():
     newer = Ec2InstanceType.of(
         "inf2.2xlarge", architecture="x86_64", vcpus=8, memory_gib=32, accelerator="neuron", accelerators=1
     )
@@ -86,7 +86,7 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
         ),
     ],
 )
-def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
+def test_all_mistakes_are_reported_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
     assert [(each.code, each.where) for each in check_hosts(Hosts(**values))] == problems
 
 
@@ -95,7 +95,7 @@ def test_tokens_ids_and_releases_pass(value: str):
     assert check_hosts(with_(GOOD, ami=value)) == []
 
 
-def test_managed_instances_are_told_nothing_of_ami_and_driver():
+def test_managed_instances_are_reported_nothing_of_ami_and_driver():
     pinned = with_(MANAGED, ami="20260701", driver_version="2.28.0.0", install_driver=True)
     problems = check_hosts(pinned)
     assert [(problem.code, problem.where) for problem in problems] == [
@@ -173,7 +173,7 @@ def test_a_release_has_its_own_parameter():
     assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
 
 
-def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
+def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
     def remedy(name: str) -> str:
         return check_host_type(name, managed=False)[0].remedy
 
@@ -246,6 +246,6 @@ def test_what_is_not_known_passes(server: ModelServer, driver: str | None) -> No
     assert check_driver(server, Hosts(driver_version=driver)) == []
 
 
-def test_the_runtime_is_the_one_told() -> None:
+def test_the_runtime_is_the_one_reported() -> None:
     assert runtime_of(a_server()) == "2.26.42.0"
     assert runtime_of(a_server(image=OWN_IMAGE, runtime_version="2.33.10.0")) == "2.33.10.0"

@@ -76,7 +76,7 @@ def test_what_is_no_id_of_the_hub(location: str):
     assert (problem.code, problem.path) == (Code.MODEL_HUB_ID, ("hub_id",))
 
 
-def test_the_address_of_a_page_on_the_hub_is_mended():
+def test_the_address_of_a_page_on_the_hub_is_fixed():
     (problem,) = check_model(a_model(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
     assert problem.remedy == "write 'owner/name'"
 
@@ -110,14 +110,14 @@ def test_a_name_that_clients_cannot_write(name: str):
     assert [problem.code for problem in check_model(a_model(served_name=name))] == [Code.MODEL_NAME]
 
 
-def test_a_model_of_unknown_size_is_refused_with_the_ways_to_tell_it():
+def test_a_model_of_unknown_size_is_refused_with_the_ways_to_report_it():
     (problem,) = check_model(a_model(location="s3://my-models/ours", shape=None))
     assert (problem.code, problem.path) == (Code.MODEL_SHAPE_UNKNOWN, ("shape",))
     assert "config.json" in problem.remedy
     assert "numbers" in problem.remedy
 
 
-def test_numbers_that_no_model_has_are_told_below_the_shape():
+def test_numbers_that_no_model_has_are_reported_below_the_shape():
     good = ModelShape(parameters=8, layers=2, attention_heads=4, kv_heads=2, head_dim=8)
     (negative,) = check_model(a_model(shape=with_(good, layers=-1)))
     assert (negative.code, negative.path) == (Code.MODEL_SHAPE, ("shape", "layers"))
@@ -192,11 +192,11 @@ def test_a_model_is_known_by_the_end_of_its_place(location: str, parameters: int
 
 
 @pytest.mark.parametrize("location", ["s3://tanuki-8b/ours", "s3://b/llama", "s3://b/-hf", ""])
-def test_a_name_that_tells_nothing(location: str):
+def test_a_name_that_reports_nothing(location: str):
     assert known_shape(location) is None
 
 
-def test_no_name_stands_for_two_models_and_each_finds_its_own():
+def test_no_name_is_for_two_models_and_each_finds_its_own():
     assert len(NAMED) == len(dict(NAMED)) >= 15
     for name, repository in NAMED:
         found = known_model(name)
@@ -232,7 +232,7 @@ def test_tied_embeddings_count_once_and_biases_count():
         ({"quantization_config": {"quant_method": "awq"}}, "a quantized model"),
     ],
 )
-def test_a_config_that_does_not_tell(changed: dict[str, Any], message: str):
+def test_a_config_that_does_not_report(changed: dict[str, Any], message: str):
     shape, (problem,) = shape_of_config({**TANUKI, **changed})
     assert shape is None
     assert problem.code is Code.MODEL_CONFIG

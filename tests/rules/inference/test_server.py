@@ -35,7 +35,7 @@ INF2 = "inf2.xlarge"
         (a_server(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
     ],
 )
-def test_what_no_server_takes_is_told(server: ModelServer, expected: list[tuple[str, str]]) -> None:
+def test_what_no_server_takes_is_reported(server: ModelServer, expected: list[tuple[str, str]]) -> None:
     problems = check_server(server)
     assert [(problem.code.value, problem.where) for problem in problems] == expected
     assert all(problem.remedy for problem in problems)
@@ -156,7 +156,7 @@ def test_an_image_that_the_region_does_not_have() -> None:
     assert check_server_on(own, INF2, "eu-west-2") == []
 
 
-def test_a_server_takes_all_cores_unless_told() -> None:
+def test_a_server_takes_all_cores_unless_reported() -> None:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
     assert (instance.cores, instance.hbm_gib, instance.device_paths[-1]) == (12, 192, "/dev/neuron5")
@@ -183,7 +183,7 @@ def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
         ["--hf-token", "hf_1"],
     ],
 )
-def test_what_the_service_tells_its_server_is_not_told_otherwise(words: list[str]) -> None:
+def test_what_the_service_reports_its_server_is_not_reported_otherwise(words: list[str]) -> None:
     for kind in (ServerKind.AWS_VLLM, ServerKind.HUGGING_FACE_VLLM):
         (problem,) = check_server(a_server(kind=kind, settings={"extra_arguments": words}))
         assert (problem.code.value, problem.path) == ("LF701", ("extra_arguments",))

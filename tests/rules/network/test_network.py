@@ -36,9 +36,9 @@ def check(**changes: Any) -> list[Problem]:
         "availability_zone_ids": ["usw2-az4"],
         "region": "us-west-2",
     }
-    told = {**good, **changes}
-    around = {name: told.pop(name) for name in ("endpoint_features", "region") if name in told}
-    return check_network(NetworkSpec(**told), **around)
+    reported = {**good, **changes}
+    around = {name: reported.pop(name) for name in ("endpoint_features", "region") if name in reported}
+    return check_network(NetworkSpec(**reported), **around)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_unknown_way_out():
     check_one(caught.value.problems, Code.NOT_A_CHOICE, "internet")
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     found = check(availability_zone_ids=["us-west-2d"], cidr="ten", compute_cidr="8.8.0.0/16")
     assert {problem.code for problem in found} == {
         Code.ZONE_ID,
@@ -211,9 +211,9 @@ def existing(**changes: Any) -> list[Problem]:
         "security_group": "sg-01234567",
         "region": "us-west-2",
     }
-    told = {**good, **changes}
-    region = told.pop("region")
-    return check_existing_network(ExistingNetworkSpec(**told), region=region)
+    reported = {**good, **changes}
+    region = reported.pop("region")
+    return check_existing_network(ExistingNetworkSpec(**reported), region=region)
 
 
 @pytest.mark.parametrize(
@@ -262,8 +262,8 @@ CIDR = "10.0.0.0/16"
 @pytest.mark.parametrize("zones", range(1, address_facts().most_zones + 1))
 def test_no_two_subnets_share_an_address(zones: int) -> None:
     slots = [private_slot(zone) for zone in range(zones)] + [public_slot(zone) for zone in range(zones)]
-    further = [load_balancer_zone(index) for index in range(most_load_balancer_zones(zones))]
-    slots += [private_slot(private) for private, _ in further] + [public_slot(public) for _, public in further]
+    additional = [load_balancer_zone(index) for index in range(most_load_balancer_zones(zones))]
+    slots += [private_slot(private) for private, _ in additional] + [public_slot(public) for _, public in additional]
     if zones <= database_slots()[0]:
         slots += [private_slot(slot) for slot in database_slots()]
     blocks = [IPv4Network(slice_cidr(CIDR, primary_slots(), slot)) for slot in slots]
@@ -271,7 +271,7 @@ def test_no_two_subnets_share_an_address(zones: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("further", "zones", "codes"),
+    ("additional", "zones", "codes"),
     [
         ((), ["usw2-az4"], []),
         (("usw2-az1",), ["usw2-az4"], []),
@@ -282,12 +282,12 @@ def test_no_two_subnets_share_an_address(zones: int) -> None:
         (("usw2-az9",), [f"usw2-az{n}" for n in range(1, 7)], [Code.LOAD_BALANCER_ZONE]),
     ],
 )
-def test_azs_for_load_balancers(further: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
-    told = check_load_balancer_zones(further, availability_zone_ids=zones, region="us-west-2")
-    assert [problem.code for problem in told] == codes
-    assert all(problem.path[0] == "load_balancer_zone_ids" for problem in told)
+def test_azs_for_load_balancers(additional: tuple[str, ...], zones: list[str], codes: list[Code]) -> None:
+    reported = check_load_balancer_zones(additional, availability_zone_ids=zones, region="us-west-2")
+    assert [problem.code for problem in reported] == codes
+    assert all(problem.path[0] == "load_balancer_zone_ids" for problem in reported)
     whole = check_network(
-        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=further, cidr=CIDR), region="us-west-2"
+        NetworkSpec(availability_zone_ids=zones, load_balancer_zone_ids=additional, cidr=CIDR), region="us-west-2"
     )
     assert [problem.code for problem in whole] == codes
 
@@ -302,8 +302,8 @@ def test_subnets_have_room_to_grow(cidr: str, others: int, fits: bool) -> None:
     )
 
 
-def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
-    told = check_existing_network(
+def test_what_is_reported_of_an_existing_network_is_looked_at() -> None:
+    reported = check_existing_network(
         ExistingNetworkSpec(
             vpc="vpc-0123456789abcdef0",
             subnets={"usw2-az4": "subnet-0123456789abcdef0"},
@@ -313,7 +313,7 @@ def test_what_is_told_of_an_existing_network_is_looked_at() -> None:
         ),
         region="us-west-2",
     )
-    assert {(problem.code, problem.where) for problem in told} == {
+    assert {(problem.code, problem.where) for problem in reported} == {
         (Code.EXISTING_ID, "private_subnets.usw2-az4"),
         (Code.ZONE_REGION, "public_subnets.use1-az1"),
         (Code.CIDR_INVALID, "vpc_cidrs"),

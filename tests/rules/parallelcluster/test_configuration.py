@@ -244,8 +244,8 @@ def changed(change: Change) -> dict[str, Any]:
 def test_what_is_refused_parallelcluster_refuses(name: str, oracle: Oracle) -> None:
     change, code, where = REFUSED[name]
     configuration = changed(change)
-    told = [(problem.code, problem.where) for problem in check_configuration(configuration)]
-    assert (code, where) in told
+    reported = [(problem.code, problem.where) for problem in check_configuration(configuration)]
+    assert (code, where) in reported
     assert oracle.schema(configuration) != []
 
 

@@ -79,12 +79,12 @@ def test_both_find_the_same(making: Making, extra: Mapping[str, Any], least: int
 def by_position(path: tuple[PathPart, ...]) -> str:
     """`path` with the items of lists by their position, which is always the first here."""
     key = parallelcluster_schema()
-    told: list[str] = []
+    reported: list[str] = []
     for part in path:
-        item = key.many and told[-1] == key.name
-        told.append("0" if item else str(part))
+        item = key.many and reported[-1] == key.name
+        reported.append("0" if item else str(part))
         key = key if item else key.keys.get(str(part), key)
-    return "/".join(told)
+    return "/".join(reported)
 
 
 def follows(one: str, others: set[str]) -> bool:

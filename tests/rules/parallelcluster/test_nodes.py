@@ -191,7 +191,7 @@ def test_efa_interfaces_with_addresses_count() -> None:
     assert (nodes.addresses_each, nodes.interfaces_each) == (8, 8)
 
 
-def test_what_has_a_subnet_of_its_own_stands_elsewhere() -> None:
+def test_what_has_a_subnet_of_its_own_is_elsewhere() -> None:
     own = "subnet: subnet-0123456789abcdef0"
     assert [claim.owner for claim in claims("m5.xlarge", f"m5.xlarge, {own}")] == ["pc/trn1/trn1"]
     assert [claim.what for claim in claims(QUEUE, f"{QUEUE}, subnets: [subnet-0123456789abcdef0]")] == ["head node"]

@@ -228,19 +228,19 @@ def test_what_is_advised_is_good(good: PlacedParallelCluster):
     assert check_parallelcluster(good) == []
 
 
-def test_old_version_and_old_system_are_told_at_once():
+def test_old_version_and_old_system_are_reported_at_once():
     found = check_parallelcluster(Cluster(version="3.12.0", os="alinux2"))
     assert [problem.code for problem in found] == [Code.PC_VERSION, Code.PC_OS]
     assert "of ParallelCluster 3.12 are others" in found[0].message
 
 
-def test_instance_types_in_one_text_are_told_once():
+def test_instance_types_in_one_text_are_reported_once():
     with pytest.raises(FleetError) as caught:
         Resource(instance_types="c5.large")
     check_one(caught.value.problems, Code.WRONG_TYPE, "instance_types", "write a tuple")
 
 
-def test_everything_wrong_is_told_at_once():
+def test_everything_wrong_is_reported_at_once():
     cluster = Cluster(
         scheduler="pbs",
         os="alinux2",
@@ -262,7 +262,7 @@ def test_everything_wrong_is_told_at_once():
 
 
 @pytest.mark.parametrize("defect", [*DEFECTS, *STRICTER], ids=str)
-def test_problem_is_told_well(defect: Defect | Stricter):
+def test_problem_is_reported_well(defect: Defect | Stricter):
     problems = check_parallelcluster(defect.cluster)
     assert {problem.code for problem in problems} == {defect.code}
     for problem in problems:

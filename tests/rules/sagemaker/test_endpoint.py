@@ -129,7 +129,7 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"environment": {f"X{n}": "x" for n in range(100)}}, "LF942", "environment", "file"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_remedy(changes: dict[str, Any], code: str, where: str, words: str) -> None:
     problem = only(**changes)
     assert (problem.code, problem.where) == (code, where)
     assert words in f"{problem.allowed} {problem.remedy}"
@@ -145,16 +145,16 @@ def test_no_secret_is_repeated() -> None:
     assert "hf_secret" not in str(only(environment={"HF_TOKEN": "hf_secret"}))
 
 
-def test_all_is_told_at_once() -> None:
-    told = problems(
+def test_all_is_reported_at_once() -> None:
+    reported = problems(
         instance_type="ml.p3.2xlarge", name="gpt_j", model=EndpointModel(hub_id="gpt-j"), environment={"HF_TOKEN": "x"}
     )
-    assert {problem.path[0] for problem in told} == {"instance_type", "name", "model", "environment"}
+    assert {problem.path[0] for problem in reported} == {"instance_type", "name", "model", "environment"}
 
 
 def test_the_hub_is_not_reached_out_of_a_closed_network() -> None:
-    (told,) = problems(InternetAccess.NONE, in_network=True)
-    assert (told.code, told.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
+    (reported,) = problems(InternetAccess.NONE, in_network=True)
+    assert (reported.code, reported.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
     assert problems(InternetAccess.NONE, in_network=True, model=FILES) == []
     assert problems(InternetAccess.NONE, in_network=False) == []
     assert problems(None, in_network=True) == []
@@ -168,15 +168,15 @@ def test_an_image_of_your_own_may_load_the_tutorials_archive() -> None:
 def test_only_the_first_gpu_counts_for_transformers_pipelines() -> None:
     model = EndpointModel(hub_id="a/b", parameters=15_000_000_000)  # 27.9 GiB: two of four GPUs of 22.4 GiB
     assert problems(instance_type="ml.g5.12xlarge", model=model) == []
-    (told,) = problems(
+    (reported,) = problems(
         instance_type="ml.g5.12xlarge", model=model, image=EndpointImage(kind=EndpointImageKind.HUGGING_FACE)
     )
-    assert told.code == SageMakerCode.ENDPOINT_FIT
-    assert told.allowed.split(", ")[0] == "ml.g6e.xlarge"
+    assert reported.code == SageMakerCode.ENDPOINT_FIT
+    assert reported.allowed.split(", ")[0] == "ml.g6e.xlarge"
 
 
 def test_gpt_j_fits_the_tutorials_gpu_and_no_half_larger_model_does() -> None:
     assert problems(model=EndpointModel(hub_id="EleutherAI/gpt-j-6b")) == []
-    told = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
-    assert told.code == SageMakerCode.ENDPOINT_FIT
-    assert told.allowed.startswith("ml.g4dn.12xlarge, ml.g5.xlarge")
+    reported = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
+    assert reported.code == SageMakerCode.ENDPOINT_FIT
+    assert reported.allowed.startswith("ml.g4dn.12xlarge, ml.g5.xlarge")

@@ -102,7 +102,7 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({"name_prefixes": ("my*",)}, "LF919", "name_prefixes[0]", "'my-team-'"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
+def test_what_is_wrong_is_reported_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
     (problem,) = found(**change)
     assert (problem.code.value, problem.where) == (code, where)
     assert words in str(problem)
@@ -116,7 +116,7 @@ def test_a_password_is_never_repeated():
     assert "secret of Secrets Manager" in problem.remedy
 
 
-def test_everything_is_told_at_once():
+def test_everything_is_reported_at_once():
     wrong = found(
         name="-", instance_type="ml.p3.2xlarge", platform="notebook-al2-v1", volume_gib=1, idle_minutes=1,
         repositories=(GitRepository(url="x"),), pins=("x",), name_prefixes=("",), has_network=False,

@@ -149,7 +149,7 @@ def test_what_is_right_is_left_alone(given: dict[str, Any]) -> None:
     assert check_cluster_arn(TOKEN) == []
 
 
-def test_a_job_is_followed_or_told_why_not() -> None:
+def test_a_job_is_followed_or_reported_why_not() -> None:
     spike = WatchConditions(loss_spike=LossSpike(metric="loss"))
     assert check_followed(JOB, WatchSpec(conditions=STALL), JobWatch(conditions=spike)) == []
     found = check_followed(BARE, WatchSpec(conditions=STALL), followed=["llama-"])
@@ -158,8 +158,8 @@ def test_a_job_is_followed_or_told_why_not() -> None:
         SageMakerCode.WATCH_METRIC,
         SageMakerCode.WATCH_TWICE,
     ]
-    only_told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
-    assert check_followed(BARE, WatchSpec(conditions=STALL), only_told, followed=["llama-large-"]) == []
+    only_reported = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
+    assert check_followed(BARE, WatchSpec(conditions=STALL), only_reported, followed=["llama-large-"]) == []
 
 
 def test_there_is_room_for_as_many_jobs_as_a_role_has_policies_but_one() -> None:

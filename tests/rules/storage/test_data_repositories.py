@@ -37,9 +37,9 @@ def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[
     assert check(**wishes) == []
 
 
-@pytest.mark.parametrize(("name", "asked", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
-def test_a_linked_file_system_has_no_backups(name: str, asked: Any, none: Any):
-    (problem,) = check(link(), backups=LustreBackups(**{name: asked}))
+@pytest.mark.parametrize(("name", "requested", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
+def test_a_linked_file_system_has_no_backups(name: str, requested: Any, none: Any):
+    (problem,) = check(link(), backups=LustreBackups(**{name: requested}))
     assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, ("backups", name))
     assert problem.remedy == "leave it out where nothing is deployed yet, or link a second file system to S3"
     assert check(link(), backups=LustreBackups(**{name: none})) == []

@@ -202,7 +202,7 @@ def test_good_ones(wishes: dict[str, Any]):
 
 
 @pytest.mark.parametrize("variant", lustre_variants(), ids=str)
-def test_the_defaults_of_every_variant_are_sold(variant: Any):
+def test_the_defaults_of_every_variant_are_offered(variant: Any):
     types: dict[str, Any] = {
         "deployment_type": LustreDeploymentType(variant.deployment_type),
         "storage_type": LustreStorageType(variant.storage_type),
@@ -223,7 +223,7 @@ def test_the_defaults_of_every_variant_are_sold(variant: Any):
     )
 
 
-def test_a_bad_throughput_and_a_bad_size_are_told_together():
+def test_a_bad_throughput_and_a_bad_size_are_reported_together():
     problems = check(storage_capacity_gib=1300, **per_tib(200))
     assert {problem.code for problem in problems} == {Code.LUSTRE_THROUGHPUT, Code.LUSTRE_CAPACITY}
 

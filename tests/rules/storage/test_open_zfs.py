@@ -20,20 +20,20 @@ def check(**wishes: Any) -> list[Problem]:
 
 
 def volume(name: str = "apps", quota_gib: Any = None, capacity_gib: Any = 512) -> list[Problem]:
-    asked = OpenZfsVolumeSpec(quota_gib=quota_gib)
-    return check_volume(asked, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
+    requested = OpenZfsVolumeSpec(quota_gib=quota_gib)
+    return check_volume(requested, name, capacity_gib=capacity_gib, taken={"home": "it is the home"})
 
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
-def test_the_defaults_of_every_type_are_sold(deployment_type: str):
+def test_the_defaults_of_every_type_are_offered(deployment_type: str):
     settings = OpenZfsSpec(deployment_type=deployment_type)
     chosen = settings.effective_throughput_capacity
     assert chosen >= 160
     assert check_open_zfs(OpenZfsSpec(deployment_type=deployment_type, throughput_capacity=chosen)) == []
 
 
-Judge = Callable[..., list[Problem]]
-MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
+Check = Callable[..., list[Problem]]
+MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
     *(
         (
             check,
@@ -86,13 +86,13 @@ MISTAKES: list[tuple[Judge, dict[str, Any], Code, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "given", "code", "where", "said"), MISTAKES)
-def test_one_mistake(judge: Judge, given: dict[str, Any], code: Code, where: str, said: list[str]):
-    check_one(judge(**given), code, where, *said)
+@pytest.mark.parametrize(("verify", "given", "code", "where", "said"), MISTAKES)
+def test_one_mistake(verify: Check, given: dict[str, Any], code: Code, where: str, said: list[str]):
+    check_one(verify(**given), code, where, *said)
 
 
 @pytest.mark.parametrize(
-    ("judge", "given"),
+    ("verify", "given"),
     [
         *((check, {"storage_capacity_gib": size}) for size in (64, 100, 524288)),
         (check, {"storage_capacity_gib": 100, "disk_iops": 300}),
@@ -108,5 +108,5 @@ def test_one_mistake(judge: Judge, given: dict[str, Any], code: Code, where: str
         (volume, {"quota_gib": 600, "capacity_gib": NUMBER_TOKEN}),
     ],
 )
-def test_good_ones(judge: Judge, given: dict[str, Any]):
-    assert judge(**given) == []
+def test_good_ones(verify: Check, given: dict[str, Any]):
+    assert verify(**given) == []

@@ -80,7 +80,7 @@ def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
         (TRN1, {"packages": ["torch>=2"]}, "LF811", "packages[0]", "name==version"),
     ],
 )
-def test_what_does_not_go_together_is_told_with_what_does(
+def test_what_does_not_go_together_is_reported_with_what_does(
     instance: str, given: dict[str, Any], code: str, where: str, said: str
 ) -> None:
     runtime = TrainingRuntime(environments=[NeuronEnvironment(**given)])
@@ -229,8 +229,8 @@ def test_a_whole_runtime_is_good() -> None:
 
 
 def names(*wanted: str) -> list[str]:
-    asked = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
-    return [name for name, _ in find(asked, NXD, kind="wheel").packages]
+    requested = [Wanted(name=each.partition("==")[0], version=each.partition("==")[2] or None) for each in wanted]
+    return [name for name, _ in find(requested, NXD, kind="wheel").packages]
 
 
 def test_what_is_needed_comes_with_it() -> None:
@@ -249,14 +249,14 @@ def test_circles_end() -> None:
     assert find([Wanted(name="a")], circle, kind="wheel").packages == [("a", "1"), ("b", "1")]
 
 
-def test_what_is_missing_is_told_with_the_command_that_pins_it() -> None:
+def test_what_is_missing_is_reported_with_the_command_that_pins_it() -> None:
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=NXD[1:]))
     assert (problem.code.value, problem.where) == ("LF812", "environments[0]")
     assert "neuronx-cc==2.23.6484.0" in problem.message
     assert "llm-fleet mirror lock --system SYSTEM --python 3.10 --environment nxd --neuron 2.28.1" in problem.remedy
 
 
-def test_a_lock_without_wheels_is_told_so() -> None:
+def test_a_lock_without_wheels_is_reported_so() -> None:
     debs = [{**wheel("a", "1"), "kind": "deb"}]
     (problem,) = check_training(TrainingRuntime(environments=[NeuronEnvironment()]), place(files=debs))
     assert "no wheels" in problem.message
@@ -275,7 +275,7 @@ def test_nothing_can_be_installed_from_nowhere() -> None:
     assert found(nowhere, ContainerEnvironment(image="x/y:1")) == []
 
 
-def test_several_versions_are_told_unless_one_is_named() -> None:
+def test_several_versions_are_reported_unless_one_is_named() -> None:
     files = (wheel("a", "1"), wheel("a", "2"))
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a"], python="3.11")) == [
         ("LF815", "environments[0].packages")
@@ -283,7 +283,7 @@ def test_several_versions_are_told_unless_one_is_named() -> None:
     assert found(place(files=files), WheelsEnvironment(name="e", packages=["a==2"], python="3.11")) == []
 
 
-def test_wheels_for_another_python_are_told() -> None:
+def test_wheels_for_another_python_are_reported() -> None:
     assert found(place(files=NXD), NeuronEnvironment(python="3.11")) == [("LF814", "environments[0].python")]
 
 

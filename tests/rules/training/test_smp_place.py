@@ -31,7 +31,7 @@ def test_documented_instances_have_an_image(instance: str, region: str | None) -
 @pytest.mark.parametrize(
     "instance", ["ml.trn1.32xlarge", "ml.m5.xlarge", "ml.g4dn.12xlarge", "ml.p6-b200.48xlarge", "ml.p6e-gb200.36xlarge"]
 )
-def test_an_instance_without_an_image_is_told(instance: str) -> None:
+def test_an_instance_without_an_image_is_reported(instance: str) -> None:
     (problem,) = check_smp_place(instance, "us-west-2")
     assert problem.code is Code.SMP_INSTANCE
     assert "fsdp" in problem.remedy
@@ -44,7 +44,7 @@ def test_an_instance_that_no_document_names_is_remarked() -> None:
     assert "p4d, p4de, p5" in remark
 
 
-def test_region_and_instance_are_told_at_once() -> None:
+def test_region_and_instance_are_reported_at_once() -> None:
     found = check_smp_place("ml.trn1.32xlarge", "me-south-1")
     assert [problem.code for problem in found] == [Code.SMP_INSTANCE, Code.SMP_REGION]
 

@@ -49,7 +49,7 @@ def bundle(arguments: argparse.Namespace) -> int:
     )
     write_archive(out, gathered.files)
     _print(gathered, out, as_json=arguments.json)
-    return ExitCode.NOT_ASKED if gathered.missing else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if gathered.missing else ExitCode.FINE
 
 
 def _print(gathered: "GatheredFiles", out: Path, *, as_json: bool) -> None:

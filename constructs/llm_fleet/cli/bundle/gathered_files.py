@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.bundle.redact import Redactor
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.events.collected_events import collect
 from llm_fleet.cli.logs.gather import Gathered, gather
 from llm_fleet.cli.logs.log_place import LogPlace, stopped_tasks
@@ -91,7 +91,7 @@ def _machines(fleet: "Fleet") -> Found:
     """Return what the fleet would have running, by its file."""
     from llm_fleet.needs.machines import machines_of
 
-    told: list[Any] = [
+    reported: list[Any] = [
         {
             "owner": one.owner,
             "service": str(one.service),
@@ -101,7 +101,7 @@ def _machines(fleet: "Fleet") -> Found:
         }
         for one in machines_of(fleet)
     ]
-    return told
+    return reported
 
 
 _SCRIPT = """export PATH=/opt/slurm/bin:$PATH
@@ -190,15 +190,15 @@ def _nodes(clients: AwsClients, place: Place) -> Found:
         "message": listing.message,
         "note": listing.note,
         "counts": list(listing.counts),
-        "nodes": [node.told() for node in listing.nodes],
+        "nodes": [node.reported() for node in listing.nodes],
     }
 
 
 def _stack(clients: AwsClients, stack: str) -> Found:
-    with told_of_aws(f"stack {stack}"):
-        told: Any = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+    with aws_errors_reported(f"stack {stack}"):
+        reported: Any = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
         resources = clients.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
-    return {"stack": dict(told), "resources": [dict(one) for one in resources]}
+    return {"stack": dict(reported), "resources": [dict(one) for one in resources]}
 
 
 def _log(clients: AwsClients, group: str, stream: str) -> Found:
@@ -208,23 +208,23 @@ def _log(clients: AwsClients, group: str, stream: str) -> Found:
 
 def _report(clients: AwsClients, uri: str) -> Found:
     bucket, key = split_uri(uri)
-    with told_of_aws(uri):
+    with aws_errors_reported(uri):
         return clients.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read().decode("utf-8", "replace")
 
 
 def _cluster(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         return _answer(clients.sagemaker.describe_cluster(ClusterName=place.name))
 
 
 def _service(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         return _answer(clients.ecs.describe_services(cluster=place.name, services=[place.name]))
 
 
-def _answer(told: Any) -> dict[str, Any]:
+def _answer(reported: Any) -> dict[str, Any]:
     """Return an answer without what is about the call."""
-    return {name: value for name, value in dict(told).items() if name != "ResponseMetadata"}
+    return {name: value for name, value in dict(reported).items() if name != "ResponseMetadata"}
 
 
 MANIFEST = "manifest.json"
@@ -283,7 +283,7 @@ def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step
         try:
             found = piece.find()
             gathered.files[piece.name] = written(found, redactor)
-            _tell_parts(gathered, piece.name, found, redactor)
+            _report_parts(gathered, piece.name, found, redactor)
         except FleetError as error:
             gathered.missing.append(_left_out(piece.name, error, redactor))
             gathered.refused.append(error)
@@ -297,7 +297,7 @@ def _left_out(name: str, error: FleetError, redactor: Redactor) -> dict[str, str
     return {"name": name, "why": redactor.text(problem.message), "remedy": redactor.text(problem.remedy)}
 
 
-def _tell_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
+def _report_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
     """Tell which parts of a file AWS kept."""
     problems: list[Problem] = found.get("problems", []) if isinstance(found, dict) else []
     for problem in problems:
@@ -307,19 +307,19 @@ def _tell_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Reda
 def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
     """Take how the nodes' starts went, and the logs of those that did not go well."""
     try:
-        where, told_of = starts(clients, place)
+        where, reported_of = starts(clients, place)
     except FleetError as error:
         gathered.missing.append(_left_out("starts.json", error, redactor))
         gathered.refused.append(error)
         step()
         return
-    told: dict[str, Any] = {
-        "runs": [run.as_json() for run in told_of.runs],
-        "remarks": told_of.remarks,
-        "problems": told_of.problems,
+    reported: dict[str, Any] = {
+        "runs": [run.as_json() for run in reported_of.runs],
+        "remarks": reported_of.remarks,
+        "problems": reported_of.problems,
     }
-    gathered.files["starts.json"] = written(told, redactor)
-    _tell_parts(gathered, "starts.json", told, redactor)
-    pieces = log_pieces(clients, where, told_of.runs)
+    gathered.files["starts.json"] = written(reported, redactor)
+    _report_parts(gathered, "starts.json", reported, redactor)
+    pieces = log_pieces(clients, where, reported_of.runs)
     step(total=len(gathered.files) + len(pieces))
     _take(gathered, pieces, redactor, step)

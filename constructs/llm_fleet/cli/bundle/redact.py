@@ -229,7 +229,7 @@ def _without_blocks(text: str) -> str:
     kept: list[str] = []
     column: int | None = None
     for line in text.split("\n"):
-        if column is not None and _is_further_in(line, column):
+        if column is not None and _is_additional_in(line, column):
             if kept[-1].strip() != GONE:
                 kept.append(" " * (column + 2) + GONE)
             continue
@@ -239,7 +239,7 @@ def _without_blocks(text: str) -> str:
     return "\n".join(kept)
 
 
-def _is_further_in(line: str, column: int) -> bool:
+def _is_additional_in(line: str, column: int) -> bool:
     """Whether a line belongs to a name that stands in `column`; an item of a list may stand below it."""
     return bool(line.strip()) and (line[column : column + 1].isspace() or line[column : column + 2] == "- ")
 

@@ -39,8 +39,8 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
             lambda account: _ask_endpoint_services(account, fleet, placed),
         )
     seen: set[tuple[str, tuple[str, ...]]] = set()
-    types = sorted({one.ec2_type for one in _asked(fleet)})
-    for one in _asked(fleet):
+    types = sorted({one.ec2_type for one in _requested(fleet)})
+    for one in _requested(fleet):
         key = (one.instance_type, one.availability_zone_ids)
         if key in seen:
             continue
@@ -52,7 +52,7 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
         )
 
 
-def _asked(fleet: Fleet) -> list[Machines]:
+def _requested(fleet: Fleet) -> list[Machines]:
     return [
         one
         for one in machines_of(fleet)
@@ -62,8 +62,8 @@ def _asked(fleet: Fleet) -> list[Machines]:
 
 def _ask_zones(account: Account, fleet: Fleet) -> Answer:
     assert fleet.network is not None
-    told = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
-    names = {zone["ZoneId"]: zone["ZoneName"] for zone in told if zone.get("State", "available") == "available"}
+    reported = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
+    names = {zone["ZoneId"]: zone["ZoneName"] for zone in reported if zone.get("State", "available") == "available"}
     wanted = (*fleet.network.zones, *fleet.network.load_balancer_zone_ids)
     problems = check_zones_of_account(wanted, there=names, region=account.region)
     shown = ", ".join(f"{zone} is {names[zone]} in this account" for zone in wanted if zone in names)
@@ -92,7 +92,7 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
         )
         for one in services
     }
-    known = {name: [zone for zone in asked if zone in ids.values()] for name, asked in placed.items()}
+    known = {name: [zone for zone in requested if zone in ids.values()] for name, requested in placed.items()}
     problems = check_endpoint_zones(
         known, offered=offered, without=fleet.network.without_endpoints, region=account.region
     )
@@ -103,10 +103,10 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
 
 def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
     filters = [{"Name": "instance-type", "Values": types}]
-    told = account.ask("ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters)[
-        "InstanceTypeOfferings"
-    ]
-    offered = {item["Location"] for item in told if item["InstanceType"] == one.ec2_type}
+    reported = account.ask(
+        "ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters
+    )["InstanceTypeOfferings"]
+    offered = {item["Location"] for item in reported if item["InstanceType"] == one.ec2_type}
     hint = not one.service.on_ec2
     problems = check_offering(
         one.instance_type,
@@ -152,20 +152,20 @@ def _ask_plan(fleet: Fleet, one: Machines, account: Account) -> Answer:
 
 
 def _plan(account: Account, name: str) -> TrainingPlan:
-    told = account.find("sagemaker", "describe_training_plan", TrainingPlanName=name)
-    if not told:
+    reported = account.find("sagemaker", "describe_training_plan", TrainingPlanName=name)
+    if not reported:
         return TrainingPlan(name=name, status="unknown to AWS")
-    parts: list[dict[str, Any]] = told.get("ReservedCapacitySummaries", [])
+    parts: list[dict[str, Any]] = reported.get("ReservedCapacitySummaries", [])
     return TrainingPlan(
         name=name,
-        status=told["Status"],
-        start=told.get("StartTime"),
-        end=told.get("EndTime"),
+        status=reported["Status"],
+        start=reported.get("StartTime"),
+        end=reported.get("EndTime"),
         zones=tuple(dict.fromkeys(part["AvailabilityZoneId"] for part in parts if part.get("AvailabilityZoneId"))),
         instance_types=tuple(dict.fromkeys(part["InstanceType"] for part in parts)),
-        available=told.get("AvailableInstanceCount"),
-        total=told.get("TotalInstanceCount"),
-        targets=tuple(told.get("TargetResources", ())),
+        available=reported.get("AvailableInstanceCount"),
+        total=reported.get("TotalInstanceCount"),
+        targets=tuple(reported.get("TargetResources", ())),
     )
 
 
@@ -211,17 +211,17 @@ def _reservations(account: Account, capacity_id: str) -> list[dict[str, Any]]:
         ids = [member["ResourceArn"].rpartition("/")[2] for member in members]
     if not ids:
         return []
-    told = account.find("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)
-    return told.get("CapacityReservations", [])
+    reported = account.find("ec2", "describe_capacity_reservations", CapacityReservationIds=ids)
+    return reported.get("CapacityReservations", [])
 
 
-def _together(told: list[dict[str, Any]], name: str) -> Reservation:
+def _together(reported: list[dict[str, Any]], name: str) -> Reservation:
     """Return what a single reservation is, or what the active ones of a resource group are together."""
-    if not told:
+    if not reported:
         return Reservation(
             reservation_id=name, state="unknown to AWS", instance_type="", zone=None, available=0, total=0
         )
-    active = [one for one in told if one["State"] == "active"] or told
+    active = [one for one in reported if one["State"] == "active"] or reported
     ends = [one["EndDate"] for one in active if one.get("EndDate")]
     zones = {one.get("AvailabilityZoneId") for one in active}
     return Reservation(

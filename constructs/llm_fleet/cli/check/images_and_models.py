@@ -41,11 +41,11 @@ def ask_running_images(
     cluster: HyperPodConfig, name: str, features: Collection[ImageFeature], account: Account
 ) -> Answer:
     """Judge the images by their dates. A new cluster gets HyperPod's newest, whose date no API tells beforehand."""
-    told = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
-    if not told:
+    reported = account.find("sagemaker", "describe_cluster", ClusterName=cluster.cluster_name)
+    if not reported:
         return Answer(detail="not deployed yet: it gets HyperPod's newest image")
     problems: list[Problem] = []
-    for group in told["InstanceGroups"]:
+    for group in reported["InstanceGroups"]:
         release = str(group.get("CurrentImageReleaseVersion") or "")
         problems += check_image_age(
             _date_of(release),
@@ -56,7 +56,7 @@ def ask_running_images(
             f"--region {account.region}`, which wipes root volumes; `llm-fleet upgrade {name}` tells what",
             path=("clusters", name),
         )
-    releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in told["InstanceGroups"]} - {""}
+    releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in reported["InstanceGroups"]} - {""}
     return Answer(detail=", ".join(sorted(releases)) or "AWS does not tell its release", problems=problems)
 
 
@@ -173,15 +173,15 @@ def _image(account: Account, image_id: str) -> ExistingImage | None:
     found: list[dict[str, Any]] = account.find("ec2", "describe_images", ImageIds=[image_id]).get("Images", [])
     if not found:
         return None
-    told = found[0]
-    volumes = [one["Ebs"] for one in told.get("BlockDeviceMappings", ()) if one.get("Ebs")]
-    created = str(told.get("CreationDate", ""))[:10]
+    reported = found[0]
+    volumes = [one["Ebs"] for one in reported.get("BlockDeviceMappings", ()) if one.get("Ebs")]
+    created = str(reported.get("CreationDate", ""))[:10]
     return ExistingImage(
         image_id=image_id,
-        state=told["State"],
-        architecture=told.get("Architecture", "x86_64"),
+        state=reported["State"],
+        architecture=reported.get("Architecture", "x86_64"),
         created=date.fromisoformat(created) if created else None,
-        owner=told.get("OwnerId", ""),
+        owner=reported.get("OwnerId", ""),
         encrypted=any(volume.get("Encrypted") for volume in volumes),
         volumes=len(volumes),
     )
@@ -268,28 +268,28 @@ def _of_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], as
 def _ask_bucket(uri: str, owner: str, exported: bool, path: tuple[PathPart, ...], account: Account) -> Answer:
     parts = urlsplit(uri)
     prefix = f"{parts.path.strip('/')}/".lstrip("/")
-    told = account.find("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
-    keys = [item["Key"] for item in told.get("Contents", ())]
-    has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", told)
+    reported = account.find("s3", "list_objects_v2", first_page=True, Bucket=parts.netloc, Prefix=prefix)
+    keys = [item["Key"] for item in reported.get("Contents", ())]
+    has_config = f"{prefix}{CONFIG}" in keys or _has_key(account, parts.netloc, f"{prefix}{CONFIG}", reported)
     problems = check_model_in_bucket(
         uri, files=len(keys), has_config=has_config, owner=owner, exported=exported, path=path
     )
     if exported and not has_config:
         return Answer(detail="not there yet: the service's export writes it")
-    return Answer(detail=f"{len(keys)} files{' or more' if told.get('IsTruncated') else ''}", problems=problems)
+    return Answer(detail=f"{len(keys)} files{' or more' if reported.get('IsTruncated') else ''}", problems=problems)
 
 
-def _has_key(account: Account, bucket: str, key: str, told: dict[str, object]) -> bool:
+def _has_key(account: Account, bucket: str, key: str, reported: dict[str, object]) -> bool:
     """Return whether a key beyond the first page is there."""
-    if not told.get("IsTruncated"):
+    if not reported.get("IsTruncated"):
         return False
     listed = account.ask("s3", "list_objects_v2", first_page=True, Bucket=bucket, Prefix=key, MaxKeys=1)
     return any(item["Key"] == key for item in listed.get("Contents", ()))
 
 
 def _ask_secret(arn: str, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
-    told = account.find("secretsmanager", "describe_secret", SecretId=arn)
-    there, deleted = bool(told), told.get("DeletedDate") is not None
+    reported = account.find("secretsmanager", "describe_secret", SecretId=arn)
+    there, deleted = bool(reported), reported.get("DeletedDate") is not None
     problems = check_token_secret(arn, there=there, deleted=deleted, owner=owner, region=account.region, path=path)
     return Answer(detail="there, not read" if not problems else "not usable", problems=problems)
 
@@ -308,15 +308,15 @@ def _ask_hub(model: ServedModelConfig, owner: str, path: tuple[PathPart, ...], a
 
 def _ask_certificate(service: ServiceConfig, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
     arn = str(service.front.certificate_arn)
-    told: dict[str, Any] = account.find("acm", "describe_certificate", CertificateArn=arn).get("Certificate", {})
+    reported: dict[str, Any] = account.find("acm", "describe_certificate", CertificateArn=arn).get("Certificate", {})
     problems = check_certificate(
         arn,
-        status=told.get("Status"),
-        ends=told.get("NotAfter"),
-        names=tuple(told.get("SubjectAlternativeNames", ())),
+        status=reported.get("Status"),
+        ends=reported.get("NotAfter"),
+        names=tuple(reported.get("SubjectAlternativeNames", ())),
         domain=service.front.domain_name,
         owner=owner,
         now=datetime.now(UTC),
         path=(*path, "front", "certificate"),
     )
-    return Answer(detail=str(told.get("Status", "there is no such certificate")), problems=problems)
+    return Answer(detail=str(reported.get("Status", "there is no such certificate")), problems=problems)

@@ -41,12 +41,12 @@ def security_group(account: Account, group_id: str) -> SecurityGroup | None:
     found = account.find("ec2", "describe_security_groups", GroupIds=[group_id]).get("SecurityGroups")
     if not found:
         return None
-    told = found[0]
+    reported = found[0]
     return SecurityGroup(
         group_id=group_id,
-        vpc_id=told["VpcId"],
-        ingress=told["IpPermissions"],
-        egress=told["IpPermissionsEgress"],
+        vpc_id=reported["VpcId"],
+        ingress=reported["IpPermissions"],
+        egress=reported["IpPermissionsEgress"],
     )
 
 
@@ -185,11 +185,11 @@ def _endpoints(
     closed: list[str],
 ) -> list[Problem]:
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
-    told = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
-    interfaces = {_name(account, one): one for one in told if one["VpcEndpointType"] == "Interface"}
+    reported = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
+    interfaces = {_name(account, one): one for one in reported if one["VpcEndpointType"] == "Interface"}
     routed = {
         table
-        for one in told
+        for one in reported
         if one["VpcEndpointType"] == "Gateway" and _name(account, one) == "s3"
         for table in one["RouteTableIds"]
     }
@@ -237,8 +237,8 @@ def _usable(account: Account, existing: ExistingNetworkSpec, name: str, endpoint
 
 
 def _cidrs(account: Account, existing: ExistingNetworkSpec) -> list[str]:
-    told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnet_ids.values()))
-    return [subnet["CidrBlock"] for subnet in told["Subnets"]]
+    reported = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnet_ids.values()))
+    return [subnet["CidrBlock"] for subnet in reported["Subnets"]]
 
 
 def _name(account: Account, endpoint: dict[str, Any]) -> str:
@@ -291,9 +291,9 @@ def _has_efa(fleet: Fleet) -> bool:
 
 def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str, account: Account) -> Answer:
     assert fleet.network is not None
-    told = _subnet(account, subnet_id)
+    reported = _subnet(account, subnet_id)
     path = ("network", "vpc", "subnets", zone)
-    if told is None:
+    if reported is None:
         remedy = (
             f"name one of `aws ec2 describe-subnets --region {account.region} "
             f"--filters Name=vpc-id,Values={existing.vpc_id}`"
@@ -302,10 +302,10 @@ def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_i
         return Answer(detail="there is no such subnet", problems=[missing])
     subnet = ExistingSubnet(
         subnet_id=subnet_id,
-        vpc_id=told["VpcId"],
-        zone=told["AvailabilityZoneId"],
-        cidr=told["CidrBlock"],
-        free=told["AvailableIpAddressCount"],
+        vpc_id=reported["VpcId"],
+        zone=reported["AvailabilityZoneId"],
+        cidr=reported["CidrBlock"],
+        free=reported["AvailableIpAddressCount"],
         held=_held(account, fleet, subnet_id),
     )
     plan = next(one for one in address_plan(fleet, fleet.network).zones if one.availability_zone_id == zone)

@@ -105,14 +105,14 @@ def _asking(account: Account, question: Question) -> Callable[[], Outcome]:
         except AwsRefusal as refusal:
             if refusal.code in _ABOUT_ALL:
                 raise
-            return _not_asked(question, refusal)
+            return _not_checked(question, refusal)
         verdict = Verdict.PROBLEM if answer.problems else Verdict.GOOD
         return Outcome(question=question, verdict=verdict, detail=answer.detail, problems=answer.problems)
 
     return ask
 
 
-def _not_asked(question: Question, refusal: AwsRefusal) -> Outcome:
+def _not_checked(question: Question, refusal: AwsRefusal) -> Outcome:
     words = {
         CommandCode.DENIED: "these credentials may not make the call",
         CommandCode.THROTTLED: "AWS turned the call away as one too many",
@@ -122,14 +122,14 @@ def _not_asked(question: Question, refusal: AwsRefusal) -> Outcome:
     why = next((text for code, text in words.items() if code is refusal.code), "AWS refuses the call")
     return Outcome(
         question=question,
-        verdict=Verdict.NOT_ASKED,
+        verdict=Verdict.NOT_CHECKED,
         detail=f"{action}: {why}",
         problems=refusal.problems,
         action=action,
     )
 
 
-_TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_ASKED: Tone.WARNING}
+_TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_CHECKED: Tone.WARNING}
 _COLUMNS = (
     Column(key="what", title="CHECKED"),
     Column(key="verdict", title="VERDICT"),
@@ -142,7 +142,7 @@ def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
     verdicts = {outcome.verdict for outcome in outcomes}
     if Verdict.PROBLEM in verdicts:
         return ExitCode.PROBLEMS
-    return ExitCode.NOT_ASKED if Verdict.NOT_ASKED in verdicts else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if Verdict.NOT_CHECKED in verdicts else ExitCode.FINE
 
 
 def as_text(outcomes: Sequence[Outcome], screen: Screen, *, where: str) -> str:
@@ -188,10 +188,10 @@ def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
     """Return each problem once: one missing rule may be behind several lines of the table."""
     problems = [problem for outcome in outcomes if outcome.verdict is Verdict.PROBLEM for problem in outcome.problems]
     unique = list({(problem.code, problem.message): problem for problem in problems}.values())
-    return [_told(str(problem), screen) for problem in unique]
+    return [_reported(str(problem), screen) for problem in unique]
 
 
-def _told(text: str, screen: Screen) -> str:
+def _reported(text: str, screen: Screen) -> str:
     head, *rest = text.split("\n")
     lines = [painted(plain_text(head), Tone.STRONG, colour=screen.colour), *map(plain_text, rest)]
     return "".join(f"{line}\n" for line in lines)
@@ -199,7 +199,7 @@ def _told(text: str, screen: Screen) -> str:
 
 def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
     """Return what could not be asked, each action once, with what to do."""
-    refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_ASKED and one.problems}
+    refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_CHECKED and one.problems}
     lines = [painted("not asked", Tone.STRONG, colour=screen.colour)] if refused else []
     for action, problem in refused.items():
         remedy = problem.remedy.replace("the call", action, 1)
@@ -212,5 +212,5 @@ def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
 def _summary(outcomes: Sequence[Outcome], where: str) -> str:
     count = {verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict}
     words = {Verdict.PROBLEM: "with a problem"}
-    told = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
-    return f"{where}: {len(outcomes)} checked{f'; {told}' if told else ''}\n"
+    reported = ", ".join(f"{number} {words.get(verdict, verdict.value)}" for verdict, number in count.items() if number)
+    return f"{where}: {len(outcomes)} checked{f'; {reported}' if reported else ''}\n"

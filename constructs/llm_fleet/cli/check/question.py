@@ -8,7 +8,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.place import places_in
 from llm_fleet.rules.problem import Problem
 
@@ -66,9 +66,9 @@ class Account:
 
         key = json.dumps([service, operation, parameters], sort_keys=True, default=str)
         with self._lock:
-            asked = self._answers.get(key)
-            mine = asked is None
-            answer = self._answers[key] = Future() if asked is None else asked
+            requested = self._answers.get(key)
+            mine = requested is None
+            answer = self._answers[key] = Future() if requested is None else requested
         if mine:
             try:
                 answer.set_result(self._ask(service, operation, first_page, parameters))
@@ -84,7 +84,7 @@ class Account:
             return {}
 
     def _ask(self, service: str, operation: str, first_page: bool, parameters: dict[str, Any]) -> dict[str, Any]:
-        with told_of_aws(iam_action(service, operation)):
+        with aws_errors_reported(iam_action(service, operation)):
             with self._making:  # boto3 makes clients in one thread only.
                 client = self._clients.client(service)
             if not first_page and client.can_paginate(operation):
@@ -119,8 +119,8 @@ def own_ids(account: Account, fleet: "Fleet") -> frozenset[str]:
 def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: "Fleet") -> bool:
     """Return whether an instance with these tags is a node of one of the fleet's ParallelClusters."""
     names = {cluster.cluster_name for cluster in fleet.parallelclusters.values()}
-    told = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
-    return told in names or told.rpartition("-")[0] in names  # A hash follows the name.
+    reported = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
+    return reported in names or reported.rpartition("-")[0] in names  # A hash follows the name.
 
 
 def _stacks(fleet: "Fleet") -> list[str]:
@@ -130,8 +130,8 @@ def _stacks(fleet: "Fleet") -> list[str]:
 
 
 def _ids_of(account: Account, stack: str) -> list[str]:
-    told = account.find("cloudformation", "list_stack_resources", StackName=stack)
-    resources: list[dict[str, Any]] = told.get("StackResourceSummaries", [])
+    reported = account.find("cloudformation", "list_stack_resources", StackName=stack)
+    resources: list[dict[str, Any]] = reported.get("StackResourceSummaries", [])
     return [str(one["PhysicalResourceId"]) for one in resources if one.get("PhysicalResourceId")]
 
 
@@ -163,7 +163,7 @@ class Verdict(StrEnum):
 
     GOOD = "good"
     PROBLEM = "problem"
-    NOT_ASKED = "not asked"
+    NOT_CHECKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,10 @@ _LIVING = ("running", "pending")
 _GONE = ("deleted", "failed")
 
 
-def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, told: Mapping[str, Any]) -> float | None:
+def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, reported: Mapping[str, Any]) -> float | None:
     """Return what others use of `quota`, in its own unit; `None` where AWS does not tell.
 
-    `told` is what Service Quotas says of it: for most quotas that we do not count, the metric of its usage.
+    `reported` is what Service Quotas says of it: for most quotas that we do not count, the metric of its usage.
     """
     counted = _counters().get(quota.name)
     if counted is not None:
@@ -37,7 +37,7 @@ def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, told: Mapping[st
         return _usage_vcpus(account, fleet)[quota.name]
     if " for cluster " in quota.name:
         return _usage_clusters(account, fleet)[quota.name]
-    metric = told.get("UsageMetric")
+    metric = reported.get("UsageMetric")
     return None if not metric else _measured(account, metric)
 
 
@@ -298,38 +298,42 @@ def questions(fleet: Fleet) -> Iterator[Question]:
 
 
 def _ask_quota(fleet: Fleet, need: QuotaNeed, account: Account) -> Answer:
-    told = _told(account, need.quota)
-    if told is None:
+    reported = _reported(account, need.quota)
+    if reported is None:
         return Answer(detail="AWS has no such quota here", problems=check_quota(need, None, region=account.region))
-    alone = QuotaGranted(code=told["QuotaCode"], value=told["Value"], adjustable=told.get("Adjustable", True))
-    granted = replace(alone, in_use=_used(account, fleet, need, alone, told)) if need.adds_up else alone
+    alone = QuotaGranted(
+        code=reported["QuotaCode"], value=reported["Value"], adjustable=reported.get("Adjustable", True)
+    )
+    granted = replace(alone, in_use=_used(account, fleet, need, alone, reported)) if need.adds_up else alone
     problems = check_quota(need, granted, region=account.region)
     if problems and granted.adjustable:
-        granted = replace(granted, asked_for=_asked_for(account, need.quota, granted.code))
+        granted = replace(granted, requested_for=_requested_for(account, need.quota, granted.code))
         problems = check_quota(need, granted, region=account.region)
     return Answer(detail=_detail(need, granted), problems=problems)
 
 
-def _used(account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, told: dict[str, Any]) -> float | None:
+def _used(
+    account: Account, fleet: Fleet, need: QuotaNeed, alone: QuotaGranted, reported: dict[str, Any]
+) -> float | None:
     """Return what others use. Who may not ask is told so only where the quota would be enough without them."""
     try:
-        return in_use(account, fleet, need.quota, told)
+        return in_use(account, fleet, need.quota, reported)
     except AwsRefusal:
         if check_quota(need, alone, region=account.region):
             return None
         raise
 
 
-def _told(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:
+def _reported(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:
     """Return what is granted; what was never changed is in the list of defaults only."""
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
-        for told in account.ask("service-quotas", operation, ServiceCode=quota.service)["Quotas"]:
-            if told["QuotaCode"] == quota.code or told["QuotaName"] == quota.name:
-                return told
+        for reported in account.ask("service-quotas", operation, ServiceCode=quota.service)["Quotas"]:
+            if reported["QuotaCode"] == quota.code or reported["QuotaName"] == quota.name:
+                return reported
     return None
 
 
-def _asked_for(account: Account, quota: ServiceQuota, code: str) -> float | None:
+def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | None:
     """Return what was asked for and is not answered; who may not see that is not told of it."""
     try:
         history = account.ask(
@@ -337,10 +341,10 @@ def _asked_for(account: Account, quota: ServiceQuota, code: str) -> float | None
         )
     except AwsRefusal:
         return None
-    asked = [
+    requested = [
         one["DesiredValue"] for one in history["RequestedQuotas"] if one["QuotaCode"] == code and one["Status"] in _OPEN
     ]
-    return max(asked, default=None)
+    return max(requested, default=None)
 
 
 def _detail(need: QuotaNeed, granted: QuotaGranted) -> str:

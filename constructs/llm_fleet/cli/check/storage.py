@@ -13,7 +13,7 @@ from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.account.existing_resources import (
     ExistingFileSystem,
-    ToldFileSystem,
+    ReportedFileSystem,
     check_bucket,
     check_file_system,
     check_new_bucket,
@@ -145,24 +145,26 @@ def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account
 
 def questions(fleet: Fleet) -> Iterator[Question]:
     """Ask for each file system and bucket that exists already, and for the names of those to be made."""
-    for file_system_id, told, let_in in _existing(fleet):
+    for file_system_id, reported, let_in in _existing(fleet):
         yield Question(
-            Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, told)
+            Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, reported)
         )
         if fleet.network is not None and fleet.network.vpc is not None:
             yield Question(
-                Topic.STORAGE, f"ports of {file_system_id}", partial(_ask_ports, fleet, file_system_id, told, let_in)
+                Topic.STORAGE,
+                f"ports of {file_system_id}",
+                partial(_ask_ports, fleet, file_system_id, reported, let_in),
             )
     yield from questions_of_buckets(fleet)
 
 
-def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
+def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | None]]:
     """Yield id, what the file says, and the security group that the deployment itself opens to the nodes."""
     vpc = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
     fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
     home = fleet.storage.home.existing if fleet.storage.home is not None else None
     if fsx is not None:
-        told = ToldFileSystem(
+        reported = ReportedFileSystem(
             kind="LUSTRE",
             path=("storage", "fsx", "existing"),
             vpc_id=vpc,
@@ -171,22 +173,22 @@ def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
             dns_name=fsx.dns_name,
             efa=fsx.efa_enabled,
         )
-        yield fsx.file_system_id, told, fsx.security_group_id
+        yield fsx.file_system_id, reported, fsx.security_group_id
     if home is not None:
-        told = ToldFileSystem(
+        reported = ReportedFileSystem(
             kind="OPENZFS",
             path=("storage", "home", "existing"),
             vpc_id=vpc,
             zone=home.availability_zone_id,
             dns_name=home.dns_name,
         )
-        yield home.file_system_id, told, home.security_group_id
+        yield home.file_system_id, reported, home.security_group_id
 
 
-def _ask_file_system(fleet: Fleet, file_system_id: str, told: ToldFileSystem, account: Account) -> Answer:
+def _ask_file_system(fleet: Fleet, file_system_id: str, reported: ReportedFileSystem, account: Account) -> Answer:
     found = _file_system(account, file_system_id)
     if found is None:
-        return Answer(detail="there is no such file system", problems=[_missing(account, file_system_id, told)])
+        return Answer(detail="there is no such file system", problems=[_missing(account, file_system_id, reported)])
     lustre = found.get("LustreConfiguration", {})
     real = ExistingFileSystem(
         file_system_id=file_system_id,
@@ -199,10 +201,12 @@ def _ask_file_system(fleet: Fleet, file_system_id: str, told: ToldFileSystem, ac
         efa=lustre.get("EfaEnabled"),
     )
     detail = f"{real.kind}, {real.lifecycle}, in {', '.join(real.zones)}"
-    return Answer(detail=detail, problems=check_file_system(real, told))
+    return Answer(detail=detail, problems=check_file_system(real, reported))
 
 
-def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: str | None, account: Account) -> Answer:
+def _ask_ports(
+    fleet: Fleet, file_system_id: str, reported: ReportedFileSystem, let_in: str | None, account: Account
+) -> Answer:
     assert fleet.network is not None
     assert fleet.network.vpc is not None
     existing = fleet.network.vpc
@@ -211,7 +215,7 @@ def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: 
     if found is None or nodes is None:
         why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
         return Answer(detail=why)
-    lustre = told.kind == "LUSTRE"
+    lustre = reported.kind == "LUSTRE"
     ports = lustre_limits().ports if lustre else open_zfs_limits().ports
     node_cidrs = _cidrs(account, list(existing.subnet_ids.values()))
     server_cidrs = _cidrs(account, found["SubnetIds"])
@@ -227,7 +231,7 @@ def _ask_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, let_in: 
             node_cidrs=node_cidrs,
             server_cidrs=server_cidrs,
             region=account.region,
-            path=told.path,
+            path=reported.path,
         )
         for server in servers
         if server is not None
@@ -242,10 +246,10 @@ def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None
     return next(iter(found.get("FileSystems", ())), None)
 
 
-def _missing(account: Account, file_system_id: str, told: ToldFileSystem) -> Problem:
+def _missing(account: Account, file_system_id: str, reported: ReportedFileSystem) -> Problem:
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
-        path=(*told.path, "id"),
+        path=(*reported.path, "id"),
         message=f"there is no file system {file_system_id} in this account and region",
         value=file_system_id,
         remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
@@ -256,13 +260,13 @@ def _groups_of(account: Account, found: dict[str, Any]) -> list[str]:
     ids = found.get("NetworkInterfaceIds", [])
     if not ids:
         return []
-    told = account.ask("ec2", "describe_network_interfaces", NetworkInterfaceIds=ids)["NetworkInterfaces"]
-    return sorted({group["GroupId"] for interface in told for group in interface["Groups"]})
+    reported = account.ask("ec2", "describe_network_interfaces", NetworkInterfaceIds=ids)["NetworkInterfaces"]
+    return sorted({group["GroupId"] for interface in reported for group in interface["Groups"]})
 
 
 def _zones(account: Account, subnet_ids: list[str]) -> tuple[str, ...]:
-    told = account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]
-    return tuple(dict.fromkeys(subnet["AvailabilityZoneId"] for subnet in told))
+    reported = account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]
+    return tuple(dict.fromkeys(subnet["AvailabilityZoneId"] for subnet in reported))
 
 
 def _cidrs(account: Account, subnet_ids: list[str]) -> list[str]:

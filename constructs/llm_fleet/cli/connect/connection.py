@@ -34,12 +34,12 @@ from llm_fleet.rules.feature_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 
 
-def reached_node(listing: Listing, asked: str | None, place: Place, region: str) -> Node:
+def reached_node(listing: Listing, requested: str | None, place: Place, region: str) -> Node:
     """Return the node that `asked` means. Raises `FleetError` (LF1101 to LF1103, LF1108) unless a session can begin."""
     try:
-        node = wanted_node(listing, asked)
+        node = wanted_node(listing, requested)
     except FleetError:
-        found = _by_slurm(listing, asked, region) if place.kind is Kind.PARALLELCLUSTER else None
+        found = _by_slurm(listing, requested, region) if place.kind is Kind.PARALLELCLUSTER else None
         if found is None:
             raise
         node = found
@@ -69,7 +69,7 @@ def reached_node(listing: Listing, asked: str | None, place: Place, region: str)
     return node
 
 
-def _by_slurm(listing: Listing, asked: str | None, region: str) -> Node | None:
+def _by_slurm(listing: Listing, requested: str | None, region: str) -> Node | None:
     """Return the node of ParallelCluster that Slurm knows by this name, e.g. `trn1-st-node-1`: no tag tells it."""
     from llm_fleet.cli.nodes.slurm_view import ask_slurm
 
@@ -77,7 +77,7 @@ def _by_slurm(listing: Listing, asked: str | None, region: str) -> Node | None:
         rows = rows_of(listing, ask_slurm(listing, region))
     except FleetError:
         return None
-    return next((row.node for row in rows if row.node and row.slurm and row.slurm.name == asked), None)
+    return next((row.node for row in rows if row.node and row.slurm and row.slurm.name == requested), None)
 
 
 _PORTS = re.compile(r"(\d{1,5}):(\d{1,5})")
@@ -180,7 +180,7 @@ class Connect:
 
     def _print(self, node: Node, words: list[str]) -> int:
         if self._arguments.json:
-            print_json({"node": node.told(), "command": words})
+            print_json({"node": node.reported(), "command": words})
         else:
             print(self._platform.command_line(words))
         return ExitCode.FINE
@@ -198,7 +198,7 @@ class Connect:
             return run_command(session, self._arguments.command, lambda line: print(plain_line(line), flush=True))
         lines: list[str] = []
         code = run_command(session, self._arguments.command, lines.append)
-        print_json({"node": node.told(), "exit_code": code, "output": lines})
+        print_json({"node": node.reported(), "exit_code": code, "output": lines})
         return code
 
     def _ssh(self, listing: Listing) -> int:

@@ -97,10 +97,10 @@ def open_session(words: Sequence[str], name: str, *, sleep: Callable[[float], No
         error, operation, text = problem
         if error in _NOT_CONNECTED:
             _refuse_unreached(name, text)
-        told = refusal(_client_error(error, operation, text))
-        assert told is not None
-        if told.code is not CommandCode.THROTTLED:
-            raise AwsRefusal([told], subject=f"a session with {name}")
+        reported = refusal(_client_error(error, operation, text))
+        assert reported is not None
+        if reported.code is not CommandCode.THROTTLED:
+            raise AwsRefusal([reported], subject=f"a session with {name}")
         if pause is not None:
             print(f"AWS takes it for one session too many; again in {pause:g} s", file=sys.stderr, flush=True)
             sleep(pause)

@@ -55,7 +55,7 @@ def _exit_code(found: "Collected") -> int:
 
     if found.failure or any(event.level is Level.ERROR for event in found.events):
         return ExitCode.PROBLEMS
-    return ExitCode.NOT_ASKED if found.problems else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if found.problems else ExitCode.FINE
 
 
 def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
@@ -63,7 +63,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
     from llm_fleet.cli.place import Kind
     from llm_fleet.cli.screen import Screen, plain_text, print_json, print_notes
 
-    told = remedies(found.events, found.failure)
+    reported = remedies(found.events, found.failure)
     if as_json:
         document = {
             "name": place.name,
@@ -71,7 +71,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
             "state": found.state,
             "failure": found.failure,
             "events": [event.as_json() for event in found.events],
-            "remedies": told,
+            "remedies": reported,
             "remarks": found.remarks,
             "problems": found.problems,
         }
@@ -81,7 +81,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
     print(f"{place}: {plain_text(state)}\n" if state else "", end="")
     none = "no events\n" if everything or place.kind is not Kind.PARALLELCLUSTER else _NONE
     print(events_table(found.events).text(Screen.of_output()) if found.events else none, end="")
-    print("".join(f"\nremedy: {remedy}\n" for remedy in told), end="")
+    print("".join(f"\nremedy: {remedy}\n" for remedy in reported), end="")
     print_notes(found.remarks, found.problems)
 
 

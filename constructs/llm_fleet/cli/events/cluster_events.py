@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.nodes import remedy_for
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.screen import Tone, Toned, counted, progress
 from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.functions.training_watch.clusters import failure_of, metadata_of
@@ -175,7 +175,7 @@ def _listed(clients: AwsClients, what: str, request: Mapping[str, Any], most: fl
     operation, key = _LISTS[what]
     found: list[Any] = []
     try:
-        with told_of_aws(f"{what} of {request['ClusterName']}"), progress(what) as step:
+        with aws_errors_reported(f"{what} of {request['ClusterName']}"), progress(what) as step:
             pages = _sagemaker(clients).get_paginator(operation).paginate(**request, SortOrder="Descending")
             for page in pages:
                 found += page[key]
@@ -226,23 +226,23 @@ def is_scale_in(event: Event, detail: Mapping[str, Any]) -> bool:
 def _message_of(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
     """Return DescribeClusterEvent's answer, empty where it knows none; and why it cannot be asked at all."""
     try:
-        with told_of_aws(f"event {event_id}"):
+        with aws_errors_reported(f"event {event_id}"):
             answer: Any = clients.sagemaker.describe_cluster_event(ClusterName=cluster, EventId=event_id)
             return answer.get("EventDetails") or _NONE, None
     except AwsRefusal as refused:
         return _NONE, None if isinstance(refused, AwsGone) else refused.problems[0].message
 
 
-def _event(told: "ClusterEventSummaryTypeDef") -> Event:
-    level = told.get("EventLevel") or "Info"
+def _event(reported: "ClusterEventSummaryTypeDef") -> Event:
+    level = reported.get("EventLevel") or "Info"
     return Event(
-        time=told["EventTime"],
+        time=reported["EventTime"],
         level=Level(level) if level in set(Level) else Level.WARN,
         source="HyperPod",
-        about=told.get("InstanceId") or told.get("InstanceGroupName") or "",
-        group=told.get("InstanceGroupName"),
-        what=told.get("Description") or "an event without a description",
-        key=told["EventId"],
+        about=reported.get("InstanceId") or reported.get("InstanceGroupName") or "",
+        group=reported.get("InstanceGroupName"),
+        what=reported.get("Description") or "an event without a description",
+        key=reported["EventId"],
     )
 
 
@@ -292,35 +292,35 @@ def _whole_operations(clients: AwsClients, cluster: str, found: list[Any], known
 def _whole(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the operation whole; as it is in the list where it is gone by now."""
     identifier = str(summary["OperationId"])
-    with suppress(AwsGone), told_of_aws(f"operation {identifier}"):
+    with suppress(AwsGone), aws_errors_reported(f"operation {identifier}"):
         return _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
     return summary
 
 
-def _operation(told: Mapping[str, Any], key: str) -> Event:
-    scaled: list[Any] = told.get("ScalingDetails") or []
-    checked: list[Any] = told.get("DeepHealthCheckDetails") or []
+def _operation(reported: Mapping[str, Any], key: str) -> Event:
+    scaled: list[Any] = reported.get("ScalingDetails") or []
+    checked: list[Any] = reported.get("DeepHealthCheckDetails") or []
     words = [_scaling(one) for one in scaled] + [_check(one) for one in checked]
     groups = [str(one.get("InstanceGroupName", "")) for one in (*scaled, *checked)]
     return Event(
-        time=told["CreationTime"],
+        time=reported["CreationTime"],
         level=Level.INFO,
         source="HyperPod",
         about=groups[0] if len(groups) == 1 else "",
         group=groups[0] if len(groups) == 1 else None,
-        what=": ".join([f"operation {told['Type']} {told['Status']}", *([", ".join(words)] if words else [])]),
+        what=": ".join([f"operation {reported['Type']} {reported['Status']}", *([", ".join(words)] if words else [])]),
         key=key,
     )
 
 
-def _scaling(told: Mapping[str, Any]) -> str:
-    before: Mapping[str, Any] = told.get("Original") or {}
-    wanted: Mapping[str, Any] = told.get("Desired") or {}
+def _scaling(reported: Mapping[str, Any]) -> str:
+    before: Mapping[str, Any] = reported.get("Original") or {}
+    wanted: Mapping[str, Any] = reported.get("Desired") or {}
     counts = f"{before.get('CurrentCount', '?')} to {wanted.get('TargetCount', '?')} nodes"
-    return f"{told.get('InstanceGroupName')} {counts}, {told.get('Status')}"
+    return f"{reported.get('InstanceGroupName')} {counts}, {reported.get('Status')}"
 
 
-def _check(told: Mapping[str, Any]) -> str:
-    nodes = len(told.get("InstanceIds") or ())
+def _check(reported: Mapping[str, Any]) -> str:
+    nodes = len(reported.get("InstanceIds") or ())
     which = counted(nodes, "node") if nodes else "all nodes"
-    return f"{told.get('InstanceGroupName')} {which}, {', '.join(told.get('DeepHealthChecks') or ())}"
+    return f"{reported.get('InstanceGroupName')} {which}, {', '.join(reported.get('DeepHealthChecks') or ())}"

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, aws_errors_reported
 from llm_fleet.cli.events.cluster_events import Event, Level, cluster_events, cluster_operations, merged
 from llm_fleet.cli.logs.log_place import StoppedTask, described, stopped_tasks
 from llm_fleet.cli.logs.log_streams import ask
@@ -47,7 +47,7 @@ def stack_events(
 
 def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Iterator[StackEventTypeDef]":
     """Yield the events, the newest first, back to where the last deployment began or to `since`."""
-    with suppress(AwsGone), told_of_aws(f"stack {stack}"):
+    with suppress(AwsGone), aws_errors_reported(f"stack {stack}"):
         for page in clients.cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
             for event in page["StackEvents"]:
                 if since and event["Timestamp"] < since:
@@ -67,15 +67,15 @@ def _begins(event: "StackEventTypeDef") -> bool:
     )
 
 
-def _stack_event(told: "StackEventTypeDef", *, failed: bool) -> Event:
+def _stack_event(reported: "StackEventTypeDef", *, failed: bool) -> Event:
     return Event(
-        time=told["Timestamp"],
+        time=reported["Timestamp"],
         level=Level.ERROR if failed else Level.INFO,
         source="CloudFormation",
-        about=f"{told['StackName']}/{told.get('LogicalResourceId', '')}",
-        what=f"{told.get('ResourceType', '')} {told.get('ResourceStatus', '')}".strip(),
-        failure=told.get("ResourceStatusReason"),
-        key=told["EventId"],
+        about=f"{reported['StackName']}/{reported.get('LogicalResourceId', '')}",
+        what=f"{reported.get('ResourceType', '')} {reported.get('ResourceStatus', '')}".strip(),
+        failure=reported.get("ResourceStatusReason"),
+        key=reported["EventId"],
     )
 
 
@@ -88,13 +88,13 @@ def cluster_stacks(clients: AwsClients, name: str) -> list[str]:
     A stack that was deleted after a failure is found too, the last one of them. Raises `AwsRefusal`.
     """
     form = re.compile(re.escape(name) + r"(-[0-9a-f]{8})?")
-    with told_of_aws(f"stacks of {name}"):
+    with aws_errors_reported(f"stacks of {name}"):
         pages = clients.cloudformation.get_paginator("describe_stacks").paginate()
         there: list[Any] = [stack for page in pages for stack in page["Stacks"]]
     found = [one["StackId"] for one in there if form.fullmatch(one["StackName"]) and _is_cluster(one)]
     if found:
         return found
-    with told_of_aws(f"stacks of {name}"):
+    with aws_errors_reported(f"stacks of {name}"):
         gone = clients.cloudformation.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
         deleted: list[Any] = [stack for page in gone for stack in page["StackSummaries"]]
     fitting = [one for one in deleted if form.fullmatch(one["StackName"])]
@@ -113,25 +113,25 @@ def service_events(clients: AwsClients, service: str, *, since: datetime | None 
 
     Raises `AwsRefusal`.
     """
-    with told_of_aws(f"inference service {service}"):
+    with aws_errors_reported(f"inference service {service}"):
         answer = clients.ecs.describe_services(cluster=service, services=[service])
     if not answer["services"]:
         return None
-    told: list[Any] = list(answer["services"][0].get("events", []))
-    events = [_service_event(one) for one in told if since is None or one["createdAt"] >= since]
+    reported: list[Any] = list(answer["services"][0].get("events", []))
+    events = [_service_event(one) for one in reported if since is None or one["createdAt"] >= since]
     stopped = [_stopped(task) for task in stopped_tasks(clients, service, since=since) if task.stopped]
     return [*events, *stopped]
 
 
-def _service_event(told: dict[str, Any]) -> Event:
-    message = str(told.get("message", ""))
+def _service_event(reported: dict[str, Any]) -> Event:
+    message = str(reported.get("message", ""))
     return Event(
-        time=told["createdAt"],
+        time=reported["createdAt"],
         level=Level.WARN if any(word in message for word in _BAD) else Level.INFO,
         source="ECS",
         about="",
         what=message,
-        key=str(told.get("id", "")),
+        key=str(reported.get("id", "")),
     )
 
 
@@ -222,11 +222,11 @@ def _of_hyperpod(
         return
     found.state = cluster["ClusterStatus"]
     found.failure = cluster.get("FailureMessage") or None
-    arn, told = cluster["ClusterArn"], found.remarks.append
-    events = partial(cluster_events, clients, arn, since=since, node=node, remark=told, known=known)
+    arn, reported = cluster["ClusterArn"], found.remarks.append
+    events = partial(cluster_events, clients, arn, since=since, node=node, remark=reported, known=known)
     found.events += ask(found.problems, events, [])
     if node is None:
-        operations = partial(cluster_operations, clients, arn, since=since, remark=told, known=known)
+        operations = partial(cluster_operations, clients, arn, since=since, remark=reported, known=known)
         found.events += ask(found.problems, operations, [])
 
 

@@ -41,18 +41,18 @@ def import_(arguments: argparse.Namespace) -> int:
             vpc=arguments.vpc,
         )
     except ImportFailure as failure:
-        _tell(failure.notes)
+        _report(failure.notes)
         raise
     if arguments.out is None:
         print(imported.text, end="")
     else:
         write_file(Path(arguments.out), imported.text, force=arguments.force)
-    _tell(imported.notes)
+    _report(imported.notes)
     if arguments.out is not None:
         print(f"wrote {arguments.out}", file=sys.stderr)
     return ExitCode.NOT_UNDERSTOOD if imported.not_understood else ExitCode.FINE
 
 
-def _tell(notes: tuple[object, ...]) -> None:
+def _report(notes: tuple[object, ...]) -> None:
     for note in notes:
         print(note, file=sys.stderr)

@@ -75,10 +75,10 @@ def _accelerated(group: Mapping[str, Any]) -> bool:
 
 def _ambiguous(roles: Mapping[str, SlurmRole]) -> Problem:
     controllers = [name for name, role in roles.items() if role is SlurmRole.CONTROLLER]
-    told = f"these could all be it: {', '.join(controllers)}" if controllers else "none of its groups looks like it"
+    reported = f"these could all be it: {', '.join(controllers)}" if controllers else "none of its groups looks like it"
     return Problem(
         code=Code.REQUEST_ROLES,
-        message=f"the request does not tell which group is the controller, and {told}",
+        message=f"the request does not tell which group is the controller, and {reported}",
         remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to the others',
         path=("InstanceGroups",),
         value=list(roles),
@@ -121,7 +121,7 @@ def _replaced(configured: Sequence[Mapping[str, Any]], places: set[str], notes: 
     for place in sorted(places):
         match = _PLACE.fullmatch(place)
         if match is None or "<" in place or "$" in place:
-            notes.mended(f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one for its own bundle")
+            notes.repaired(f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one for its own bundle")
         elif len(places) > 1:
             notes.left_out(f"SourceS3Uri {place}: a cluster has one place for scripts; the fleet's own bundle is used")
         else:
@@ -132,20 +132,20 @@ def _replaced(configured: Sequence[Mapping[str, Any]], places: set[str], notes: 
             )
     legacy = [str(group["InstanceGroupName"]) for group in configured if "OnCreate" in group["LifeCycleConfig"]]
     if legacy:
-        notes.mended(f"OnCreate of {', '.join(legacy)} becomes the default, OnInitComplete: {_WHY_AFTER}")
+        notes.repaired(f"OnCreate of {', '.join(legacy)} becomes the default, OnInitComplete: {_WHY_AFTER}")
     return Lifecycle()
 
 
 def _kept(configured: Sequence[Mapping[str, Any]], *, bucket: str, prefix: str, notes: Notes) -> Lifecycle:
-    told = Lifecycle(cluster={"scripts": {"bucket": bucket, "prefix": prefix}})
+    reported = Lifecycle(cluster={"scripts": {"bucket": bucket, "prefix": prefix}})
     notes.chosen(f"your own scripts in s3://{bucket}/{prefix} are used as they lie there")
     for group in configured:
         config, name = group["LifeCycleConfig"], str(group["InstanceGroupName"])
         hooks = {"on_create": config.get("OnCreate"), "on_init_complete": config.get("OnInitComplete")}
-        told.groups[name] = {key: value for key, value in hooks.items() if value} or {"lifecycle": "none"}
+        reported.groups[name] = {key: value for key, value in hooks.items() if value} or {"lifecycle": "none"}
         if hooks["on_create"]:
             notes.chosen(f"{name} keeps OnCreate for your script; to let the AMI set up Slurm, use on_init_complete")
-    return told
+    return reported
 
 
 _FILE_SYSTEM_ID = re.compile(r"(fs|fc)i?-[0-9a-f]{8,}")
@@ -155,32 +155,32 @@ _MOUNTS = {"FsxLustreConfig": ("fsx", "mount_fsx", "/fsx"), "FsxOpenZfsConfig": 
 
 def group_volumes(group: Mapping[str, Any], account: str | None, region: str, notes: Notes) -> dict[str, Any]:
     """Return the EBS keys of one group."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for volume in _each(group, "EbsVolumeConfig"):
         key = _key_arn(volume.get("VolumeKmsKeyId"), account, region, str(group["InstanceGroupName"]), notes)
         if volume.get("RootVolume") and "VolumeSizeInGB" not in volume:
-            told["root_volume_key"] = key
-        elif "ebs" in told:
+            reported["root_volume_key"] = key
+        elif "ebs" in reported:
             notes.left_out(
                 f"a further EBS volume of {group['InstanceGroupName']}: a group has one beside the root volume"
             )
         elif "VolumeSizeInGB" in volume:
-            told |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
-    return {name: value for name, value in told.items() if value is not None}
+            reported |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
+    return {name: value for name, value in reported.items() if value is not None}
 
 
 def storage(groups: Sequence[Mapping[str, Any]], notes: Notes) -> dict[str, Any]:
     """Return the file systems that the groups mount, as ones that exist."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for member, (key, _, default_path) in _MOUNTS.items():
         found = [config for group in groups for config in _each(group, member)]
         for other in found[1:]:
             if other.get("DnsName") != found[0].get("DnsName"):
                 notes.left_out(f"{member} {other.get('DnsName')}: the fleet's {key} is {found[0].get('DnsName')}")
         if found:
-            told[key] = _existing(found[0], default_path)
+            reported[key] = _existing(found[0], default_path)
             notes.chosen(f"{found[0].get('DnsName')} is taken as it is, under storage.{key}.existing")
-    return told
+    return reported
 
 
 def unmounted(group: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _key_arn(key: str | None, account: str | None, region: str, group: str, note
         notes.left_out(f"VolumeKmsKeyId {key} of {group}: a fleet file names a key by its ARN, and no account is told")
         return None
     arn = f"arn:aws:kms:{region}:{account}:{key if '/' in key else f'key/{key}'}"
-    notes.mended(f"VolumeKmsKeyId {key} of {group} is {arn}")
+    notes.repaired(f"VolumeKmsKeyId {key} of {group} is {arn}")
     return arn
 
 
@@ -226,14 +226,14 @@ def rolling(update: Mapping[str, Any]) -> dict[str, Any]:
     """Return `DeploymentConfig` as the key `rolling`; nothing where there is none."""
     deployment = update.get("DeploymentConfig", {})
     policy = deployment.get("RollingUpdatePolicy", {})
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "batch": _batch(policy.get("MaximumBatchSize")),
         "rollback_batch": _batch(policy.get("RollbackMaximumBatchSize")),
         "wait": f"{deployment['WaitIntervalInSeconds']} s" if "WaitIntervalInSeconds" in deployment else None,
         "alarms": [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", []) if alarm],
     }
-    told = {key: value for key, value in told.items() if value}
-    return {"rolling": told} if told else {}
+    reported = {key: value for key, value in reported.items() if value}
+    return {"rolling": reported} if reported else {}
 
 
 def auto_patch(patch: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any] | None:
@@ -265,23 +265,23 @@ _NOT_CARRIED = {
 def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> dict[str, Any]:
     """Return the group's keys in the order in which a reader wants them."""
     name = str(group["InstanceGroupName"])
-    told: dict[str, Any] = {"role": role.value}
+    reported: dict[str, Any] = {"role": role.value}
     plain = _as_they_are(InstanceGroup, group)
     if "type" in plain:
-        told["type"] = _type(plain["type"], name, notes)
+        reported["type"] = _type(plain["type"], name, notes)
     if "types" in plain:
-        told["types"] = [_type(each, name, notes) for each in plain["types"]]
+        reported["types"] = [_type(each, name, notes) for each in plain["types"]]
     if "count" in plain:
-        told["count"] = plain["count"]
+        reported["count"] = plain["count"]
     partitions = group.get("SlurmConfig", {}).get("PartitionNames", [])
     if partitions:
-        told["partition"] = partitions[0]
+        reported["partition"] = partitions[0]
         for more in partitions[1:]:
             notes.left_out(f"partition {more} of {name}: HyperPod takes one for each group")
     elif role is SlurmRole.COMPUTE:
-        told["partition"] = name
+        reported["partition"] = name
         notes.chosen(f"{name} gets a Slurm partition of its own name: the request has none")
-    return told | _rest(group, plain, name, notes)
+    return reported | _rest(group, plain, name, notes)
 
 
 def _as_they_are(description: type[Spec], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,29 +300,29 @@ def _as_they_are(description: type[Spec], request: Mapping[str, Any]) -> dict[st
 
 
 def _rest(group: Mapping[str, Any], plain: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any]:
-    told: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("type", "types", "count")}
+    reported: dict[str, Any] = {key: value for key, value in plain.items() if key not in ("type", "types", "count")}
     if "Spot" in group.get("CapacityRequirements", {}):
-        told["spot"] = True
+        reported["spot"] = True
     if "deep_health_checks" in plain:
-        told["deep_health_checks"] = _health_checks(plain["deep_health_checks"], name, notes)
+        reported["deep_health_checks"] = _health_checks(plain["deep_health_checks"], name, notes)
     if "OverrideVpcConfig" in group:
-        told["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
-        told["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])
+        reported["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
+        reported["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])
     if "ScheduledUpdateConfig" in group:
         update = group["ScheduledUpdateConfig"]
-        told["schedule"] = {"cron": update.get("ScheduleExpression", ""), **rolling(update)}
+        reported["schedule"] = {"cron": update.get("ScheduleExpression", ""), **rolling(update)}
     if "AutoPatchConfig" in group:
-        told["auto_patch"] = auto_patch(group["AutoPatchConfig"], name, notes)
+        reported["auto_patch"] = auto_patch(group["AutoPatchConfig"], name, notes)
     for member, reason in _NOT_CARRIED.items():
         if member in group:
             notes.left_out(f"{member} of {name}: {reason}")
-    return {key: value for key, value in told.items() if value not in (None, [], {})}
+    return {key: value for key, value in reported.items() if value not in (None, [], {})}
 
 
 def _type(name: str, group: str, notes: Notes) -> str:
     prefixed = f"ml.{name}"
     if name not in instances() and prefixed in instances():
-        notes.mended(f"the instance type of {group}, {name}, is {prefixed} in SageMaker")
+        notes.repaired(f"the instance type of {group}, {name}, is {prefixed} in SageMaker")
         return prefixed
     return name
 

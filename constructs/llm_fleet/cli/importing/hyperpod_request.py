@@ -16,7 +16,7 @@ from llm_fleet.cli.importing.hyperpod_group import (
     translate_group,
     unmounted,
 )
-from llm_fleet.cli.importing.translation import Asked, Notes, Translation, ask_for_zones, tell_region
+from llm_fleet.cli.importing.translation import Notes, Requested, Translation, ask_for_zones, report_region
 from llm_fleet.fleet_file.check_fleet import fleet_name_of
 from llm_fleet.fleet_file.document import locate, read_text
 from llm_fleet.rules.codes import Code
@@ -113,7 +113,7 @@ def _of_another_kind(message: str, remedy: str, subject: str) -> FleetError:
     return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)
 
 
-def tell_network(
+def report_network(
     request: Mapping[str, Any], zones: Sequence[str], vpc: str | None, notes: Notes, problems: list[Problem]
 ) -> str | dict[str, Any]:
     """Return the network: the request's own as one that exists, else one to be made in `zones`, else none."""
@@ -136,9 +136,9 @@ def _existing(
         return {}
     for more in groups[1:]:
         notes.left_out(f"security group {more}: a network has one; give it to the groups that need it")
-    told: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
+    reported: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
     notes.chosen(f"VpcConfig is taken as it is, under network.vpc, in {vpc}")
-    return {"vpc": told | ({"security_group": groups[0]} if groups else {})}
+    return {"vpc": reported | ({"security_group": groups[0]} if groups else {})}
 
 
 _NOT_CARRIED = {
@@ -151,7 +151,7 @@ _NOT_CARRIED = {
 _ACCOUNT = re.compile(r"arn:[a-z-]+:iam::(\d{12}):role/")
 
 
-def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:
+def translate(request: Mapping[str, Any], requested: Requested, notes: Notes) -> Translation:
     """Return the fleet file's values for a request that is in the API's form."""
     result = Translation()
     groups = _groups(request, result.problems)
@@ -159,9 +159,9 @@ def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Transla
         result.problems.append(_eks(request["Orchestrator"]["Eks"]))
     if result.problems:
         return result
-    cluster_name = asked.cluster_name(str(request.get("ClusterName", "")), notes)
-    region = tell_region(request, asked.region, asked.zones, notes, result.problems)
-    network = tell_network(request, asked.zones, asked.vpc, notes, result.problems)
+    cluster_name = requested.cluster_name(str(request.get("ClusterName", "")), notes)
+    region = report_region(request, requested.region, requested.zones, notes, result.problems)
+    network = report_network(request, requested.zones, requested.vpc, notes, result.problems)
     roles = infer_roles(groups, notes, result.problems)
     if result.problems:
         return result
@@ -212,21 +212,21 @@ def _cluster(
     request: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], notes: Notes
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the keys of the cluster, and those of each group that come from a setting of the whole cluster."""
-    told: dict[str, Any] = {"kind": "hyperpod"}
+    reported: dict[str, Any] = {"kind": "hyperpod"}
     slurm = request.get("Orchestrator", {}).get("Slurm", {})
     if "NodeProvisioningMode" not in request:
         if "SlurmConfigStrategy" in slurm:
-            told |= {"provisioning": "none", "slurm_config": slurm["SlurmConfigStrategy"]}
+            reported |= {"provisioning": "none", "slurm_config": slurm["SlurmConfigStrategy"]}
         else:
             notes.chosen("Continuous provisioning, the fleet's default: the request has no NodeProvisioningMode")
     elif "SlurmConfigStrategy" in slurm:
-        told["slurm_config"] = slurm["SlurmConfigStrategy"]
+        reported["slurm_config"] = slurm["SlurmConfigStrategy"]
     if request.get("NodeRecovery", "Automatic") != "Automatic":
-        told["node_recovery"] = request["NodeRecovery"]
+        reported["node_recovery"] = request["NodeRecovery"]
     if "AccountingDatabase" in slurm:
-        told["accounting"] = _accounting(slurm["AccountingDatabase"])
+        reported["accounting"] = _accounting(slurm["AccountingDatabase"])
     if "Tags" in request:
-        told["tags"] = {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in request["Tags"]}
+        reported["tags"] = {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in request["Tags"]}
     scripts = lifecycle(groups, notes)
     for role in dict.fromkeys(str(group["ExecutionRole"]) for group in groups if "ExecutionRole" in group):
         notes.left_out(
@@ -236,7 +236,7 @@ def _cluster(
     for member, reason in _NOT_CARRIED.items():
         if member in request:
             notes.left_out(f"{member}: {reason}")
-    return told | scripts.cluster, scripts.groups
+    return reported | scripts.cluster, scripts.groups
 
 
 def _accounting(database: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,10 +278,10 @@ class Mender:
 
     def request(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return `request` in the API's form; what cannot be brought into it is in `problems`."""
-        mended = self._object(request, load("create_cluster_request"), ())
+        repaired = self._object(request, load("create_cluster_request"), ())
         if self.blanks:
             self.notes.left_out(f"{self.blanks} fields without a value, as the CLI's skeleton has them")
-        return mended
+        return repaired
 
     def _value(self, value: Any, shape: Any, path: tuple[PathPart, ...]) -> Any:
         if isinstance(shape, dict):
@@ -300,20 +300,20 @@ class Mender:
         return [item for item in items if not _is_blank(item)]
 
     def _object(self, value: dict[str, Any], shape: dict[str, Any], path: tuple[PathPart, ...]) -> dict[str, Any]:
-        mended: dict[str, Any] = {}
+        repaired: dict[str, Any] = {}
         for key, member in value.items():
             name = self._name(key, shape, path)
             if name is None:
                 continue
-            if name in mended:
+            if name in repaired:
                 self.notes.not_understood(f"{_say((*path, key))}: {name} is there already")
                 continue
             inner = self._value(member, shape.get(name, shape.get("*")), (*path, name))
             if (_is_blank(inner) and name not in _MEANS_SOMETHING_EMPTY) or (inner == 0 and name in _NOT_ZERO):
                 self.blanks += _is_blank(member) or inner == 0
             else:
-                mended[name] = inner
-        return mended
+                repaired[name] = inner
+        return repaired
 
     def _name(self, key: str, shape: dict[str, Any], path: tuple[PathPart, ...]) -> str | None:
         """Return the API's own spelling of `key`; `None` when it has no such name."""
@@ -322,7 +322,7 @@ class Mender:
         by_folded = {name.casefold(): name for name in shape}
         name = by_folded.get(key.casefold().replace("_", "").replace("-", ""))
         if name is not None:
-            self.notes.mended(f"{_say((*path, key))} is {name} in the API")
+            self.notes.repaired(f"{_say((*path, key))} is {name} in the API")
             return name
         offer = nearest(key, shape)
         hint = f"; did you mean {offer}?" if offer else ""
@@ -342,7 +342,7 @@ class Mender:
 
     def _integer(self, value: Any, path: tuple[PathPart, ...]) -> int | None:
         if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
-            self.notes.mended(f"{_say(path)} is the number {int(value)}, not text")
+            self.notes.repaired(f"{_say(path)} is the number {int(value)}, not text")
             return int(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return value

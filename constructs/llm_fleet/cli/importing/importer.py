@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from llm_fleet.cli.importing.hyperpod_request import Mender, read_request, translate
 from llm_fleet.cli.importing.parallelcluster_file import read_parallelcluster, translate_parallelcluster
-from llm_fleet.cli.importing.translation import Asked, Note, NoteKind, Notes, Translation
+from llm_fleet.cli.importing.translation import Note, NoteKind, Notes, Requested, Translation
 from llm_fleet.fleet_file.document import plain_scalar
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
@@ -102,8 +102,8 @@ def import_request(
     """
     notes = Notes()
     try:
-        asked = Asked(stem=path.stem, name=name, region=region, zones=zones, vpc=vpc)
-        translation = _translate(path, asked, notes)
+        requested = Requested(stem=path.stem, name=name, region=region, zones=zones, vpc=vpc)
+        translation = _translate(path, requested, notes)
         if translation.problems:
             raise FleetError(translation.problems, subject=str(path))
         text = to_yaml(translation.fleet, heading=_heading(path), comments=_comments(translation.fleet))
@@ -113,13 +113,13 @@ def import_request(
     return Imported(text=text, notes=tuple(notes.notes))
 
 
-def _translate(path: Path, asked: Asked, notes: Notes) -> Translation:
+def _translate(path: Path, requested: Requested, notes: Notes) -> Translation:
     configuration = read_parallelcluster(path, notes)
     if configuration is not None:
-        return translate_parallelcluster(configuration, asked, notes)
+        return translate_parallelcluster(configuration, requested, notes)
     mender = Mender(notes=notes)
     request = mender.request(read_request(path))
-    return translate(request, asked, notes) if not mender.problems else Translation(problems=mender.problems)
+    return translate(request, requested, notes) if not mender.problems else Translation(problems=mender.problems)
 
 
 def _heading(path: Path) -> str:

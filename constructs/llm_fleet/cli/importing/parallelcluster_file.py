@@ -12,14 +12,14 @@ from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, gone
 from llm_fleet.cli.importing.parallelcluster_queues import accounting, head_node, login_pool, queue, slurm
 from llm_fleet.cli.importing.parallelcluster_values import Buckets, Section, shared_storage, tags
 from llm_fleet.cli.importing.translation import (
-    Asked,
     Notes,
+    Requested,
     Translation,
     amount,
     ask_for_zones,
     number,
-    tell_region,
-    told,
+    report_region,
+    reported,
     truth,
     unless,
 )
@@ -85,7 +85,7 @@ class Place:
         return None if subnet is None or subnet == next(iter(self.zones), None) else subnet
 
 
-def tell_place(
+def report_place(
     subnets: Sequence[str],
     *,
     region: str,
@@ -121,24 +121,24 @@ def _made(region: str, zones: Sequence[str], notes: Notes) -> Place:
     return Place(network={"az": zone}, zones={})
 
 
-def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:
+def translate_parallelcluster(configuration: Mapping[str, Any], requested: Requested, notes: Notes) -> Translation:
     """Return the fleet file's values for a ParallelCluster configuration; `notes` say what became of each key."""
     result = Translation()
     whole = Section(configuration, "", notes)
-    name = asked.cluster_name("", notes)
+    name = requested.cluster_name("", notes)
     image = _image(whole, notes)
-    region = _region(whole, configuration, asked, notes, result.problems)
+    region = _region(whole, configuration, requested, notes, result.problems)
     queues = _named(whole.items("Scheduling/SlurmQueues"), "SlurmQueues", notes, result.problems)
     pools = _named(whole.items("LoginNodes/Pools"), "LoginNodes.Pools", notes, result.problems)
     storages = _named(whole.items("SharedStorage"), "SharedStorage", notes, result.problems, keep_name=True)
     head = Section(whole.take("HeadNode"), "HeadNode", notes)
     head_subnet = head.take("Networking/SubnetId")
     subnets = {each: [str(id) for id in section.items("Networking/SubnetIds")] for each, section in queues.items()}
-    place = tell_place(
+    place = report_place(
         [id for ids in subnets.values() for id in ids] or ([str(head_subnet)] if head_subnet else []),
         region=region,
-        zones=asked.zones,
-        vpc=asked.vpc,
+        zones=requested.zones,
+        vpc=requested.vpc,
         notes=notes,
         problems=result.problems,
     )
@@ -151,7 +151,7 @@ def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, no
         **image,
         "head": head_node(head, place.of_node(head_subnet), buckets),
         "queues": {each: _queue(section, subnets[each], place, buckets) for each, section in queues.items()},
-        **told(login={each: _pool(section, place) for each, section in pools.items()}, storage=stored.cluster),
+        **reported(login={each: _pool(section, place) for each, section in pools.items()}, storage=stored.cluster),
         **_rest(whole, notes),
         **buckets.keys,
         **whole.overrides(Where.CLUSTER),
@@ -167,14 +167,14 @@ def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, no
 
 
 def _region(
-    whole: Section, configuration: Mapping[str, Any], asked: Asked, notes: Notes, problems: list[Problem]
+    whole: Section, configuration: Mapping[str, Any], requested: Requested, notes: Notes, problems: list[Problem]
 ) -> str:
     written = whole.take("Region")
-    if asked.region is None and written is not None:
+    if requested.region is None and written is not None:
         return str(written)
-    if written not in (None, asked.region):
-        notes.mended(f"Region {written} is {asked.region}, as asked")
-    return tell_region(configuration, asked.region, asked.zones, notes, problems)
+    if written not in (None, requested.region):
+        notes.repaired(f"Region {written} is {requested.region}, as asked")
+    return report_region(configuration, requested.region, requested.zones, notes, problems)
 
 
 def _named(
@@ -200,7 +200,7 @@ def _image(whole: Section, notes: Notes) -> dict[str, Any]:
     os, image = whole.take("Image/Os"), whole.take("Image/CustomAmi")
     died = gone("oses").get(str(os).casefold())
     if died is not None:
-        notes.mended(
+        notes.repaired(
             f"Image.Os {os} is {died.instead}: ParallelCluster has had no {os} since {died.since}; "
             f"software that was built for {os} is to be built anew"
         )
@@ -210,7 +210,9 @@ def _image(whole: Section, notes: Notes) -> dict[str, Any]:
         image = None
     if image is not None:
         notes.chosen(f"Image.CustomAmi {image} stays: it must have been built by ParallelCluster {DEFAULT_VERSION}")
-    return told(os=unless(os, "alinux2023"), image=image, scheduler=unless(whole.take("Scheduling/Scheduler"), "slurm"))
+    return reported(
+        os=unless(os, "alinux2023"), image=image, scheduler=unless(whole.take("Scheduling/Scheduler"), "slurm")
+    )
 
 
 def _queue(section: Section, subnets: list[str], place: Place, buckets: Buckets) -> dict[str, Any]:
@@ -229,7 +231,7 @@ def _rest(whole: Section, notes: Notes) -> dict[str, Any]:
     """Return the keys of the cluster itself."""
     scaling = whole.take("Scheduling/ScalingStrategy")
     settings = Section(whole.take("Scheduling/SlurmSettings"), "SlurmSettings", notes)
-    return told(
+    return reported(
         accounting=accounting(settings),
         slurm=slurm(settings, scaling),
         permissions_boundary=whole.take("Iam/PermissionsBoundary"),

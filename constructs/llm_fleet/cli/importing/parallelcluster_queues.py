@@ -15,7 +15,7 @@ from llm_fleet.cli.importing.parallelcluster_values import (
     scripts_and_policies,
     tags,
 )
-from llm_fleet.cli.importing.translation import amount, number, told, truth, unless
+from llm_fleet.cli.importing.translation import amount, number, reported, truth, unless
 from llm_fleet.rules.parallelcluster.overrides import Place
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 
@@ -26,7 +26,7 @@ def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[st
     buckets.add(section)
     multithreading = truth(section.take("DisableSimultaneousMultithreading"))
     return {
-        **told(
+        **reported(
             type=section.take("InstanceType"),
             root_volume=root_volume(section, "LocalStorage/RootVolume"),
             scratch=section.take("LocalStorage/EphemeralVolume/MountDir"),
@@ -49,7 +49,7 @@ def login_pool(section: Section, subnet: str | None) -> dict[str, Any]:
     """Return the keys of one pool of `login`; `subnet`: one of its own."""
     scripts_and_policies(section)
     return {
-        **told(
+        **reported(
             type=section.take("InstanceType"),
             count=number(section.take("Count")),
             subnet=subnet,
@@ -90,10 +90,10 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
     instances = _instances(section, resources)
     both = _said_of_both(section)
     if "placement" not in both:
-        _tell_placement(section, instances)
+        _report_placement(section, instances)
     return {
         **instances,
-        **told(
+        **reported(
             capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
             allocation=section.take("AllocationStrategy"),
             exclusive=_exclusive(section, instances),
@@ -124,11 +124,13 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
     return only
 
 
-def _tell_placement(section: Section, instances: Mapping[str, Any]) -> None:
+def _report_placement(section: Section, instances: Mapping[str, Any]) -> None:
     """Say that instances with EFA get the placement group which ParallelCluster asks to be explicit about."""
     named: Mapping[str, Any] = instances.get("resources", {"": instances})
     if any(each.get("efa") is not False and _has_efa(each) and "placement" not in each for each in named.values()):
-        section.notes.mended(f"{section.where} has EFA and says nothing of placement: its nodes get a placement group")
+        section.notes.repaired(
+            f"{section.where} has EFA and says nothing of placement: its nodes get a placement group"
+        )
 
 
 def _exclusive(section: Section, instances: Mapping[str, Any]) -> bool | None:
@@ -164,7 +166,7 @@ def _resource(section: Section) -> dict[str, Any]:
     if section.take(_NO_EFFECT) is not None:
         section.notes.left_out(f"{section.say(_NO_EFFECT)}: it has no effect")
     return {
-        **told(
+        **reported(
             type=one if not listed else None,
             types=listed,
             min=unless(number(section.take("MinCount")), 0),
@@ -183,7 +185,7 @@ def _resource(section: Section) -> dict[str, Any]:
 
 def _said_of_both(section: Section) -> dict[str, Any]:
     """Return the keys that a queue and a compute resource both may have."""
-    return told(
+    return reported(
         placement=placement(section),
         reservation=reservation(section),
         gpu_health_check=truth(section.take("HealthChecks/Gpu/Enabled")),
@@ -209,7 +211,7 @@ def slurm(section: Section, scaling: Any) -> dict[str, Any]:
     if strategy is None:
         section.notes.chosen("queues are updated by DRAIN, the fleet's default: no job is killed, no fleet stopped")
     return {
-        **told(
+        **reported(
             scaledown="never" if idle == -1 else amount(unless(idle, 10), "min"),
             scaling=unless(scaling, "all-or-nothing"),
             queue_update=unless(strategy, "DRAIN"),
@@ -226,7 +228,7 @@ def accounting(section: Section) -> dict[str, Any]:
     host, _, port = str(section.take("Database/Uri") or "").partition(":")
     slurmdbd = section.take("ExternalSlurmdbd/Host")
     dbd_port = number(section.take("ExternalSlurmdbd/Port"))
-    return told(
+    return reported(
         endpoint=host or None,
         slurmdbd=slurmdbd,
         port=number(port) or dbd_port or None,

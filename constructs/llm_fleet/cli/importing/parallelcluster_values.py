@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from llm_fleet.cli.importing.translation import Notes, amount, number, told, truth, unless
+from llm_fleet.cli.importing.translation import Notes, amount, number, reported, truth, unless
 from llm_fleet.fleet_file.fleet import FSX
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
@@ -66,9 +66,9 @@ class Section:
         for problem in check_overrides(_pruned(self._values), place):
             path = problem.path[1:]
             if _remove(self._values, path):
-                told = self.say("/".join(map(str, path)))
+                reported = self.say("/".join(map(str, path)))
                 say = self.notes.left_out if problem.code in _KNOWN else self.notes.not_understood
-                say(f"{told}: {problem.message}; {problem.remedy}")
+                say(f"{reported}: {problem.message}; {problem.remedy}")
         kept = _pruned(self._values)
         if not kept:
             return {}
@@ -149,13 +149,13 @@ def tags(section: Section) -> dict[str, str] | None:
 def root_volume(section: Section, path: str) -> Any:
     """Return the root volume: its size alone, or a mapping where more is said of it."""
     size = amount(section.take(f"{path}/Size"), "GiB")
-    more = told(
+    more = reported(
         type=section.take(f"{path}/VolumeType"),
         iops=number(section.take(f"{path}/Iops")),
         throughput=amount(section.take(f"{path}/Throughput"), "MiB/s"),
         encrypted=truth(section.take(f"{path}/Encrypted")),
     )
-    return {**told(size=size), **more} if more else size
+    return {**reported(size=size), **more} if more else size
 
 
 def dcv(section: Section) -> dict[str, Any] | None:
@@ -168,7 +168,7 @@ def dcv(section: Section) -> dict[str, Any] | None:
                 f"{section.say('Dcv')} is reached from nowhere but by Session Manager, the fleet's default; "
                 "ParallelCluster's default is from everywhere: say with `dcv: {allowed_from: …}` from where"
             )
-        return told(port=unless(port, 8443), allowed_from=allowed)
+        return reported(port=unless(port, 8443), allowed_from=allowed)
     if enabled is not None or port is not None or allowed is not None:
         section.notes.left_out(f"{section.say('Dcv')}: it is off")
     return None
@@ -277,12 +277,12 @@ def fleet_lustre(settings: Any, mount: Any, section: Section) -> dict[str, Any] 
     )
     if "DeletionPolicy" in given:
         section.notes.left_out(f"{section.where}.DeletionPolicy: the fleet's file systems are always kept")
-    backups = told(
+    backups = reported(
         keep=amount(unless(number(given.get("AutomaticBackupRetentionDays")), 0), "days"),
         at=given.get("DailyAutomaticBackupStartTime"),
         copy_tags=truth(given.get("CopyTagsToBackups")),
     )
-    return told(
+    return reported(
         deployment=unless(given.get("DeploymentType", _SCRATCH), "PERSISTENT_2"),
         storage=unless(given.get("StorageType"), "SSD"),
         size=amount(given.get("StorageCapacity"), "GiB"),
@@ -319,7 +319,7 @@ class Storages:
 
 def shared_storage(sections: Iterable[Section]) -> Storages:
     """Return the storages: the first Lustre that ParallelCluster would make becomes the fleet's, which outlives it."""
-    told_of = Storages()
+    reported_of = Storages()
     named = [(section, str(section.take("Name"))) for section in sections]
     for section, name in named:
         kind, mount = section.take("StorageType"), section.take("MountDir")
@@ -328,16 +328,16 @@ def shared_storage(sections: Iterable[Section]) -> Storages:
         settings: Any = section.take(settings_key) if settings_key else None
         settings = {} if settings is None else settings
         is_taken = any(other == FSX for each, other in named if each is not section)
-        if kind == "FsxLustre" and id is None and FSX not in told_of.fleet and not is_taken:
+        if kind == "FsxLustre" and id is None and FSX not in reported_of.fleet and not is_taken:
             lustre = fleet_lustre(settings, mount, section)
             if lustre is not None:
-                told_of.fleet[FSX] = lustre
+                reported_of.fleet[FSX] = lustre
                 section.leave_rest(f"a storage of type {kind} does not have it")
                 continue
         section.leave_rest(f"a storage of type {kind} does not have it")
         path = mount if not isinstance(mount, str) or mount.startswith("/") else f"/{mount}"
-        entry = told(type=kind, mount=path, id=id, settings=settings)
-        told_of.cluster[name] = entry
+        entry = reported(type=kind, mount=path, id=id, settings=settings)
+        reported_of.cluster[name] = entry
         if id is None and "DeletionPolicy" not in settings:
             section.notes.chosen(f"{section.where} is kept when the cluster goes: it has no DeletionPolicy")
-    return told_of
+    return reported_of

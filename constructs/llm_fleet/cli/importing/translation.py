@@ -16,7 +16,7 @@ from llm_fleet.rules.problem import Problem
 class NoteKind(StrEnum):
     """What happened to something of the request."""
 
-    MENDED = "mended"
+    FIXED = "mended"
     """It was wrong, and is right now."""
     CHOSEN = "chosen"
     """The request did not say it, or leaves it to the fleet."""
@@ -43,9 +43,9 @@ class Notes:
 
     notes: list[Note] = field(default_factory=list[Note])
 
-    def mended(self, text: str) -> None:
+    def repaired(self, text: str) -> None:
         """Say that something was wrong and is right now."""
-        self._add(NoteKind.MENDED, text)
+        self._add(NoteKind.FIXED, text)
 
     def chosen(self, text: str) -> None:
         """Say that something was decided that the request leaves open."""
@@ -70,12 +70,12 @@ _DNS_REGION = re.compile(r"\.fsx\.([a-z0-9-]+)\.amazonaws")
 _ENVIRONMENT = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def tell_region(
-    request: Mapping[str, Any], asked: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
+def report_region(
+    request: Mapping[str, Any], requested: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
 ) -> str:
     """Return the region: as asked, else of the AZs, else as ARNs in the request tell it, else of the environment."""
-    if asked is not None:
-        return asked
+    if requested is not None:
+        return requested
     found = [(region_of_az_id(zones[0]), "the AZ's")] if zones else []
     found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
     found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
@@ -111,7 +111,7 @@ _SHORT = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     """What the user says beside the request."""
 
     stem: str
@@ -126,7 +126,7 @@ class Asked:
         """Return how the cluster is called; `written` is its name in the request, empty where it has none there."""
         if self.name is not None:
             if written not in ("", self.name):
-                notes.mended(f"ClusterName {written} is {self.name}, as asked")
+                notes.repaired(f"ClusterName {written} is {self.name}, as asked")
             return self.name
         if written:
             return written
@@ -146,7 +146,7 @@ class Translation:
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
-def told(**keys: Any) -> dict[str, Any]:
+def reported(**keys: Any) -> dict[str, Any]:
     """Return the keys that have a value; `type_` stands for `type`, which is a word of Python's."""
     return {key.rstrip("_"): value for key, value in keys.items() if value is not None and value not in ([], {})}
 

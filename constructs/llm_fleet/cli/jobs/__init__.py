@@ -24,7 +24,7 @@ def pairs(words: Sequence[str]) -> dict[str, str | None]:
     return {name: value if equals else None for name, equals, value in parts}
 
 
-def told_settings(words: Sequence[str]) -> dict[str, str]:
+def reported_settings(words: Sequence[str]) -> dict[str, str]:
     """Return the settings of `--set` by name; one without `=` is empty."""
     return {name: value or "" for name, value in pairs(words).items()}
 
@@ -66,7 +66,7 @@ def submit(arguments: argparse.Namespace) -> int:
     submission = Submission(
         run=run.name,
         run_folder=run.plan.folder,
-        files=render_run(run, stages=stages, settings=told_settings(arguments.set)),
+        files=render_run(run, stages=stages, settings=reported_settings(arguments.set)),
         stages=stages,
         id=f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}",
     )
@@ -197,7 +197,7 @@ def render(arguments: argparse.Namespace) -> int:
     from llm_fleet.catalog.training_environments import shared_settings
     from llm_fleet.cli.write_files import write_folder
 
-    settings = told_settings(arguments.set)
+    settings = reported_settings(arguments.set)
     if arguments.fleet is None:
         files = _without_run(arguments, settings)
         name = settings.get("RUN") or shared_settings().settings["RUN"].default

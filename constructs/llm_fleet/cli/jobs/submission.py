@@ -89,21 +89,21 @@ _OF_THE_IMAGE = "#1000"
 """The user that AWS's images bring, `ubuntu` or `ec2-user`, as sudo takes an id."""
 
 
-def user_of(cluster: NodeSetupModel, asked: str | None) -> str:
+def user_of(cluster: NodeSetupModel, requested: str | None) -> str:
     """Return whom to submit as: whoever is `asked` for, else the one of the cluster's `users:`, else the image's.
 
     Raises `FleetError` (LF892) when it has several and nobody said which, or none of that name.
     """
     names = list(cluster.people)
-    if asked in names or (asked is not None and not names):
-        return asked
-    if asked is None and len(names) < 2:
+    if requested in names or (requested is not None and not names):
+        return requested
+    if requested is None and len(names) < 2:
         return names[0] if names else _OF_THE_IMAGE
     refuse(
         Code.JOBS_USER,
-        "the cluster has no such user" if asked else "nobody told which of the cluster's users the jobs belong to",
-        did_you_mean(asked or "", names, otherwise=f"name one with --user: {', '.join(names)}"),
-        value=asked,
+        "the cluster has no such user" if requested else "nobody told which of the cluster's users the jobs belong to",
+        did_you_mean(requested or "", names, otherwise=f"name one with --user: {', '.join(names)}"),
+        value=requested,
         subject=f"cluster {cluster.cluster_name}",
     )
 
@@ -265,10 +265,10 @@ def listing_json(runs: Mapping[str, TrainingRun] | None) -> str:
         name: {"file": stage.file, "summary": stage.summary, "settings": _settings(stage.settings)}
         for name, stage in job_stages().items()
     }
-    told: dict[str, Any] = {"run_settings": _settings(shared_settings().settings), "stages": stages}
+    reported: dict[str, Any] = {"run_settings": _settings(shared_settings().settings), "stages": stages}
     if runs is not None:
-        told["runs"] = {name: _facts(run) for name, run in runs.items()}
-    return json.dumps(told, indent=2) + "\n"
+        reported["runs"] = {name: _facts(run) for name, run in runs.items()}
+    return json.dumps(reported, indent=2) + "\n"
 
 
 def _in_words(run: TrainingRun) -> str:

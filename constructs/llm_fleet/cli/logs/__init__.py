@@ -7,7 +7,7 @@ from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
 from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.logs.gather import Asked
+    from llm_fleet.cli.logs.gather import Requested
 
 
 def add_to(verbs: Verbs) -> None:
@@ -41,22 +41,22 @@ def logs(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.nodes.list_nodes import wanted_id
     from llm_fleet.cli.place import Kind
 
-    asked = asked_of(arguments)
+    requested = requested_of(arguments)
     place = place_of(arguments)
-    if asked.node is not None:
+    if requested.node is not None:
         clients = AwsClients(region=place.region)
-        asked = replace(asked, node=wanted_id(clients, place, asked.node, fleet=fleet_of(arguments)))
+        requested = replace(requested, node=wanted_id(clients, place, requested.node, fleet=fleet_of(arguments)))
     if place.kind is Kind.SERVICE:
-        return show_service(place, asked)
-    return show_lines(place, asked) if asked.lines else show_overview(place, asked)
+        return show_service(place, requested)
+    return show_lines(place, requested) if requested.lines else show_overview(place, requested)
 
 
-def asked_of(arguments: argparse.Namespace) -> "Asked":
+def requested_of(arguments: argparse.Namespace) -> "Requested":
     """Return what the command line asks for. Raises `FleetError` (LF1120, LF1124)."""
-    from llm_fleet.cli.logs.gather import Asked, failure_code
+    from llm_fleet.cli.logs.gather import Requested, failure_code
     from llm_fleet.cli.logs.log_streams import since
 
-    return Asked(
+    return Requested(
         node=arguments.node,
         group=arguments.group,
         step=arguments.step,

@@ -40,7 +40,7 @@ from llm_fleet.rules.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     """The options."""
 
     node: str | None = None
@@ -101,14 +101,14 @@ class Gathered:
         """Return 1 where one of `runs` failed, 3 where AWS kept something."""
         if any(run.failed for run in runs):
             return ExitCode.PROBLEMS
-        return ExitCode.NOT_ASKED if self.problems else ExitCode.FINE
+        return ExitCode.NOT_CHECKED if self.problems else ExitCode.FINE
 
     def tell(self) -> None:
         """Print remarks and problems on standard error."""
         print_notes(self.remarks, self.problems)
 
 
-_TELLING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
+_REPORTING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
 """What the lines have that tell how a start ended: of thousands of nodes only these are fetched."""
 _READ_WHOLE = 20
 """Starts that have not ended are few, or the cluster is only coming up: then so many are looked into."""
@@ -150,7 +150,7 @@ def _from_log(
     if whole:
         lines = {one.name: list(stream_lines(clients.logs, place.group, one.name, since=since)) for one in streams}
     else:
-        lines = _telling_lines(clients, place, {one.name for one in streams}, since)
+        lines = _reporting_lines(clients, place, {one.name for one in streams}, since)
         unended = [one for one in streams if not any(run.ended for run in parse_runs(lines.get(one.name, ())))]
         with progress("starts that have not ended", total=len(unended[:_READ_WHOLE])) as step:
             for one in unended[:_READ_WHOLE]:
@@ -166,12 +166,12 @@ def _from_log(
     return found
 
 
-def _telling_lines(
+def _reporting_lines(
     clients: AwsClients, place: LogPlace, names: set[str], since: datetime | None
 ) -> dict[str, list[LogLine]]:
     assert place.group is not None
     lines: dict[str, list[LogLine]] = {}
-    for _, line in filtered_lines(clients.logs, place.group, prefix=place.prefix, terms=_TELLING, since=since):
+    for _, line in filtered_lines(clients.logs, place.group, prefix=place.prefix, terms=_REPORTING, since=since):
         if line.stream in names:
             lines.setdefault(line.stream, []).append(line)
     return lines
@@ -207,16 +207,16 @@ def _from_reports(
     since: datetime | None,
 ) -> None:
     """Put the reports of those in the place of what the log does not tell."""
-    untold = [node for node, run in found.items() if run.code is None]
+    unreported = [node for node, run in found.items() if run.code is None]
     # A node that failed is gone soon, and its log may never have come: the report is all that is left of it.
-    if not untold and place.streams and place.nodes:
+    if not unreported and place.streams and place.nodes:
         return
     stored = _stored(clients, place)
     if stored is None:
-        _tell_untold(gathered, [node for node in untold if found[node].source is Source.NOTHING])
+        _report_unreported(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
         return
-    told: list[str] = []
-    nodes = [node for node in {**dict.fromkeys(untold), **stored.newest} if node in stored.newest]
+    reported: list[str] = []
+    nodes = [node for node in {**dict.fromkeys(unreported), **stored.newest} if node in stored.newest]
     nodes = [node for node in nodes if node not in found or found[node].code is None]
     with progress("reports", total=len(nodes)) as step:
         for node in nodes:
@@ -225,13 +225,13 @@ def _from_reports(
             if run is None or not wanted(node, run.group) or (since and run.started and run.started < since):
                 continue
             found[node] = run
-            told.append(node)
-    if told:
+            reported.append(node)
+    if reported:
         gathered.remarks.append(
-            f"CloudWatch has not how {counted(len(told), 'node')} ended; told from the reports in {stored.uri}: "
-            f"{_listed(told)}"
+            f"CloudWatch has not how {counted(len(reported), 'node')} ended; told from the reports in {stored.uri}: "
+            f"{_listed(reported)}"
         )
-    _tell_untold(gathered, [node for node in untold if found[node].source is Source.NOTHING])
+    _report_unreported(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
 
 
 def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
@@ -239,7 +239,7 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
     return None if uri is None else stored_reports(clients.client("s3"), uri)
 
 
-def _tell_untold(gathered: Gathered, nodes: list[str]) -> None:
+def _report_unreported(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
             f"neither CloudWatch nor a report tells of {counted(len(nodes), 'node')}: {_listed(nodes)}; it may be "
@@ -254,7 +254,7 @@ def _listed(nodes: list[str]) -> str:
 Lines = Iterable[tuple[str, LogLine]]
 
 
-def follow_lines(clients: AwsClients, place: Place, asked: Asked, fits: Callable[[LogLine], bool]) -> NoReturn:
+def follow_lines(clients: AwsClients, place: Place, requested: Requested, fits: Callable[[LogLine], bool]) -> NoReturn:
     """Print the lines that fit as they come, those of nodes that are still to come, too.
 
     Raises `FleetError` (LF1008, LF1121) where no fleet file says that there will be such a cluster and nothing of it is
@@ -264,14 +264,14 @@ def follow_lines(clients: AwsClients, place: Place, asked: Asked, fits: Callable
 
     def show(line: LogLine) -> None:
         node, group = _who(line.stream, place)
-        if asked.wants(node, group) and fits(line):
-            print_line(line, node=node, as_json=asked.as_json)
+        if requested.wants(node, group) and fits(line):
+            print_line(line, node=node, as_json=requested.as_json)
 
-    follow(look(clients, place, asked), show, since=asked.since)
+    follow(look(clients, place, requested), show, since=requested.since)
 
 
-def _of_hyperpod(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
-    prefix = PREFIXES["lifecycle"] if asked.log is None else prefix_of(asked.log)
+def _of_hyperpod(clients: AwsClients, place: Place, requested: Requested) -> Callable[[datetime | None], Lines | None]:
+    prefix = PREFIXES["lifecycle"] if requested.log is None else prefix_of(requested.log)
     if place.stack is None and _hyperpod_group(clients, place.name) is None:
         refuse_unknown(place.name, clients.region)
 
@@ -288,15 +288,17 @@ def _hyperpod_group(clients: AwsClients, name: str) -> str | None:
     return log_group_of(clients, name, cluster["ClusterArn"] if cluster else None)
 
 
-def _of_parallelcluster(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
+def _of_parallelcluster(
+    clients: AwsClients, place: Place, requested: Requested
+) -> Callable[[datetime | None], Lines | None]:
     if place.stack is None and cluster_log_group_of(clients, place.name) is None and not is_there(clients, place.name):
         refuse_without_log(place.name, clients.region)
 
     def look(since: datetime | None) -> Lines | None:
         group = cluster_log_group_of(clients, place.name)
-        if group is None or asked.log is None:
+        if group is None or requested.log is None:
             return None if group is None else filtered_lines(clients.logs, group, since=since)
-        names = [name for name in stream_names(clients.logs, group) or () if log_of(name) == asked.log]
+        names = [name for name in stream_names(clients.logs, group) or () if log_of(name) == requested.log]
         return filtered_lines(clients.logs, group, names=names, since=since) if names else None
 
     return look

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.logs.log_streams import ask, filtered_lines, newest_group, stream_names
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.place import Kind, Place
@@ -68,7 +68,7 @@ PREFIXES = {
 
 def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef | None":
     """Return what DescribeCluster tells; `None` where the cluster is gone."""
-    with suppress(AwsGone), told_of_aws(f"HyperPod cluster {name}"):
+    with suppress(AwsGone), aws_errors_reported(f"HyperPod cluster {name}"):
         return clients.sagemaker.describe_cluster(ClusterName=name)
 
 
@@ -286,7 +286,7 @@ def stopped_tasks(clients: AwsClients, service: str, *, since: datetime | None =
 def _in_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
     """Return those of the last hour; none of a service that is gone."""
     tasks: list[Any] = []
-    with suppress(AwsGone), told_of_aws(f"tasks of inference service {service}"):
+    with suppress(AwsGone), aws_errors_reported(f"tasks of inference service {service}"):
         lists = clients.ecs.get_paginator("list_tasks")
         # A page has no more tasks than DescribeTasks takes.
         for page in lists.paginate(cluster=service, serviceName=service, desiredStatus="STOPPED"):
@@ -314,13 +314,15 @@ def _detail(text: str) -> Mapping[str, Any] | None:
     return event.get("detail") if isinstance(event, dict) and event.get("source") == "aws.ecs" else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
 
-def _task(told: Mapping[str, Any]) -> StoppedTask:
+def _task(reported: Mapping[str, Any]) -> StoppedTask:
     return StoppedTask(
-        task=str(told.get("taskArn")).rpartition("/")[2],
-        stopped=_time(told.get("stoppedAt")),
-        code=str(told.get("stopCode") or "unknown"),
-        reason=str(told.get("stoppedReason") or "ECS gives no reason"),
-        containers=tuple(_ended(one) for one in told.get("containers", ()) if one.get("exitCode") or one.get("reason")),
+        task=str(reported.get("taskArn")).rpartition("/")[2],
+        stopped=_time(reported.get("stoppedAt")),
+        code=str(reported.get("stopCode") or "unknown"),
+        reason=str(reported.get("stoppedReason") or "ECS gives no reason"),
+        containers=tuple(
+            _ended(one) for one in reported.get("containers", ()) if one.get("exitCode") or one.get("reason")
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.screen import plain_line, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import LogsCode
@@ -35,7 +35,7 @@ _NAMES_A_CALL = 100
 
 def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[str]) -> str | None:
     """Return the log group below `prefix` whose name has the `form`, of several the one made last."""
-    with told_of_aws(f"log groups {prefix}*"):
+    with aws_errors_reported(f"log groups {prefix}*"):
         pages = client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
         found = [group for page in pages for group in page["logGroups"]]
     fitting = [group for group in found if form.fullmatch(group.get("logGroupName", ""))]
@@ -47,7 +47,7 @@ def stream_names(client: "CloudWatchLogsClient", group: str, prefix: str = "") -
     """Return the names of the group's streams; `None` where the group is not there."""
     request: dict[str, Any] = {"logGroupName": group} | ({"logStreamNamePrefix": prefix} if prefix else {})
     names: list[str] = []
-    with suppress(AwsGone), told_of_aws(f"log group {group}"), progress("log streams") as step:
+    with suppress(AwsGone), aws_errors_reported(f"log group {group}"), progress("log streams") as step:
         for page in client.get_paginator("describe_log_streams").paginate(**request):
             names += [stream.get("logStreamName", "") for stream in page["logStreams"]]
             step()
@@ -79,7 +79,7 @@ def filtered_lines(
         request["filterPattern"] = " ".join(f'?"{term}"' for term in terms)
     if since:
         request["startTime"] = _milliseconds(since)
-    with told_of_aws(f"log group {group}"), progress("log lines") as step:
+    with aws_errors_reported(f"log group {group}"), progress("log lines") as step:
         for page in client.get_paginator("filter_log_events").paginate(**request):
             step()
             for event in page["events"]:
@@ -93,7 +93,7 @@ def stream_lines(
     request: dict[str, Any] = {"logGroupName": group, "logStreamName": stream, "startFromHead": True}
     if since:
         request["startTime"] = _milliseconds(since)
-    with told_of_aws(f"log stream {stream}"):
+    with aws_errors_reported(f"log stream {stream}"):
         while True:
             answer = client.get_log_events(**request)
             for event in answer["events"]:
@@ -161,8 +161,8 @@ _OVERLAP = timedelta(seconds=60)
 def print_line(line: LogLine, *, node: str, as_json: bool) -> None:
     """Print one line; with `as_json` as one JSON document a line."""
     if as_json:
-        told = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
-        print(json.dumps(told), flush=True)
+        reported = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
+        print(json.dumps(reported), flush=True)
     else:
         print(f"{line.time.astimezone(UTC):%H:%M:%S}  {plain_line(node)}  {plain_line(line.text)}", flush=True)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.clients import AwsGone, AwsRefusal, told_of_aws
+from llm_fleet.cli.clients import AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.logs.log_streams import LogLine
 from llm_fleet.cli.screen import progress
 
@@ -70,10 +70,10 @@ class NodeRun:
     @property
     def step(self) -> str | None:
         """The step that failed first, or the one that runs."""
-        told = [step for step in self.steps if step.code or step.state == "failed"]
+        reported = [step for step in self.steps if step.code or step.state == "failed"]
         running = [step for step in self.steps if step.state == "running"]
-        if told:
-            return told[0].name
+        if reported:
+            return reported[0].name
         return running[-1].name if running and self.code is None else None
 
     @property
@@ -302,10 +302,10 @@ def reports_uri(client: "S3Client", bundle_uris: Iterable[str]) -> str | None:
     for uri in dict.fromkeys(bundle_uris):
         bucket, prefix = split_uri(uri)
         try:
-            told = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
+            reported = _json(client, bucket, f"{prefix.rstrip('/')}/{_MANIFEST}")
         except AwsGone:
             continue
-        place: Mapping[str, Any] = told.get("reports") or {}
+        place: Mapping[str, Any] = reported.get("reports") or {}
         if place.get("s3_uri"):
             return str(place["s3_uri"])
     return None
@@ -315,7 +315,7 @@ def stored_reports(client: "S3Client", uri: str) -> StoredReports:
     """Return which nodes have reports below `uri`: `<node>/<time>/report.json`."""
     bucket, prefix = split_uri(uri)
     newest: dict[str, str] = {}
-    with told_of_aws(f"reports in {uri}"), progress("reports") as step:
+    with aws_errors_reported(f"reports in {uri}"), progress("reports") as step:
         for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
             step()
             for found in page.get("Contents", []):
@@ -346,29 +346,29 @@ def split_uri(uri: str) -> tuple[str, str]:
 
 
 def _json(client: "S3Client", bucket: str, key: str) -> dict[str, Any]:
-    with told_of_aws(f"s3://{bucket}/{key}"):
+    with aws_errors_reported(f"s3://{bucket}/{key}"):
         body = client.get_object(Bucket=bucket, Key=key)["Body"].read()
     try:
-        told: Any = json.loads(body)
+        reported: Any = json.loads(body)
     except ValueError:
         return {}
-    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+    return cast("dict[str, Any]", reported) if isinstance(reported, dict) else {}
 
 
-def _run_of_report(told: dict[str, Any], *, node: str, lives: bool, uri: str) -> NodeRun:
-    who: Mapping[str, Any] = told.get("node") or {}
+def _run_of_report(reported: dict[str, Any], *, node: str, lives: bool, uri: str) -> NodeRun:
+    who: Mapping[str, Any] = reported.get("node") or {}
     return NodeRun(
         node=node,
         group=str(who.get("group", "unknown")),
         source=Source.REPORT,
         lives=lives,
-        hook=told.get("hook"),
-        started=_time(told.get("started")),
-        seconds=told.get("seconds"),
-        code=str(told["code"]),
-        cause=told.get("cause"),
-        remedy=told.get("remedy"),
-        steps=tuple(_step_of_report(step) for step in told.get("steps", ())),
+        hook=reported.get("hook"),
+        started=_time(reported.get("started")),
+        seconds=reported.get("seconds"),
+        code=str(reported["code"]),
+        cause=reported.get("cause"),
+        remedy=reported.get("remedy"),
+        steps=tuple(_step_of_report(step) for step in reported.get("steps", ())),
         place=uri,
     )
 

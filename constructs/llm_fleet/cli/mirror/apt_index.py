@@ -57,11 +57,11 @@ class AptIndex:
 
     def resolve(self, wanted: Iterable[Wanted]) -> list[LockedFile]:
         """Return the packages `wanted`, together installable, with all they need and the image lacks."""
-        asked = [f"{name}={self._version(name, version)}" for name, version in wanted]
-        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet", *_INSTALL, *asked)
+        requested = [f"{name}={self._version(name, version)}" for name, version in wanted]
+        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet", *_INSTALL, *requested)
         if done.returncode:
             remedy = "name versions that go together, or add the repository that has what is missing"
-            refuse(Code.LOCK_PACKAGE, f"apt cannot install {', '.join(asked)} together: {_said(done)}", remedy)
+            refuse(Code.LOCK_PACKAGE, f"apt cannot install {', '.join(requested)} together: {_said(done)}", remedy)
         urls = {unquote(match["file"]): match["url"] for match in _URI.finditer(done.stdout)}
         records = self._records([_name_and_version(file) for file in urls])
         return [self._locked(record, urls, records) for record in records]

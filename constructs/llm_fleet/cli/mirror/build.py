@@ -72,8 +72,15 @@ def _check_lock(request: Request) -> None:
     if not _SYSTEM.fullmatch(request.system):
         remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
         refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
-    asked = (request.packages, request.neuron, request.environment, request.requirements, request.wheels, request.files)
-    if not any(asked):
+    requested = (
+        request.packages,
+        request.neuron,
+        request.environment,
+        request.requirements,
+        request.wheels,
+        request.files,
+    )
+    if not any(requested):
         remedy = "name something with --packages, --neuron, --environment, --requirements, --wheels or --file"
         refuse(Code.LOCK_PACKAGE, "there is nothing to pin", remedy)
     if request.neuron:
@@ -163,8 +170,8 @@ def build(files: Iterable[LockedFile], store: Store, cache: Path | None) -> int:
             except FleetError as error:
                 problems.extend(error.problems)
             else:
-                told = f"{number}/{len(missing)}  {work[done]}  {work[done].size / 1e6:.1f} MB"
-                print(told, file=sys.stderr, flush=True)
+                reported = f"{number}/{len(missing)}  {work[done]}  {work[done].size / 1e6:.1f} MB"
+                print(reported, file=sys.stderr, flush=True)
     raise_problems(problems, subject="the mirror")
     return len(missing)
 

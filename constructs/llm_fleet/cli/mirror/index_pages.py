@@ -218,21 +218,21 @@ def _from_html(content: str, place: str) -> list[IndexedFile]:
     for attributes in links.found:
         url, fragment = urldefrag(urljoin(place, attributes["href"]))
         match = re.search(r"sha256=([0-9a-f]{64})", fragment)
-        told = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
+        reported = attributes.get("data-core-metadata", attributes.get("data-dist-info-metadata"))
         found.append(
             IndexedFile(
                 url=url,
                 sha256=match[1] if match else "",
                 requires_python=attributes.get("data-requires-python"),
-                metadata=False if told is None else told.removeprefix("sha256=") if "=" in told else True,
+                metadata=False if reported is None else reported.removeprefix("sha256=") if "=" in reported else True,
                 yanked=attributes["data-yanked"] or True if "data-yanked" in attributes else False,
             )
         )
     return found
 
 
-def _metadata(told: Any) -> str | bool:
-    return str(told.get("sha256", "")) or True if isinstance(told, dict) else bool(told)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+def _metadata(reported: Any) -> str | bool:
+    return str(reported.get("sha256", "")) or True if isinstance(reported, dict) else bool(reported)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
 class _Links(HTMLParser):

@@ -109,8 +109,8 @@ def file_lines(path: Path) -> list[str]:
 
 def with_stack(stack: Sequence[str], own: Sequence[str]) -> list[str]:
     """Return the pins of a stack, but where the user's own lines name another version of a package."""
-    told = {plain(re.split(r"[\s\[=<>!~;@]", line, maxsplit=1)[0]) for line in own}
-    return [*(line for line in stack if plain(line.partition("==")[0]) not in told), *own]
+    reported = {plain(re.split(r"[\s\[=<>!~;@]", line, maxsplit=1)[0]) for line in own}
+    return [*(line for line in stack if plain(line.partition("==")[0]) not in reported), *own]
 
 
 def indexes_of(indexes: Sequence[str], own: Sequence[Sequence[str]], *, neuron: bool) -> Indexes:
@@ -201,10 +201,10 @@ class Resolver:
 
     def resolve(self, requirements: Sequence[str], scratch: Path) -> list[LockedFile]:
         """Return the wheels that `requirements` come down to. `scratch`: an empty folder. Raises `FleetError`."""
-        asked = scratch / "requirements.txt"
-        asked.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        requested = scratch / "requirements.txt"
+        requested.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
         with serve_one_index(self.indexes) as index:
-            done = _run(self._command(index, asked))
+            done = _run(self._command(index, requested))
             if done.returncode:
                 self._refuse(index, done.stderr, requirements)
             return self._locked(done.stdout, index)
@@ -235,14 +235,14 @@ class Resolver:
             assert file, f"uv has chosen {name} {version} by a wheel that the index named"
         return locked_wheel(file, name, version, system=self.system, requires=requires)
 
-    def _command(self, index: OneIndex, asked: Path) -> list[str]:
+    def _command(self, index: OneIndex, requested: Path) -> list[str]:
         newest = int(platforms_of(self.system)[0].split("_")[2])
         platform = f"{machine_of(self.system)}-manylinux_2_{max(minor for minor in _GLIBC if minor <= newest)}"
         return [
             *(_uv(), "pip", "compile", "--quiet", "--color", "never", "--no-config", "--no-cache", "--system-certs"),
             *("--python", sys.executable, "--no-python-downloads", "--no-header", "--annotation-style", "line"),
             *("--default-index", index.url, "--only-binary", ":all:"),
-            *("--python-version", self.python, "--python-platform", platform, str(asked)),
+            *("--python-version", self.python, "--python-platform", platform, str(requested)),
         ]
 
     def _refuse(self, index: OneIndex, said: str, requirements: Sequence[str]) -> None:

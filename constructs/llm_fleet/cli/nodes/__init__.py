@@ -10,7 +10,7 @@ from llm_fleet.cli.verb import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.cli.nodes.list_nodes import Seen
-    from llm_fleet.cli.nodes.nodes_table import Sight
+    from llm_fleet.cli.nodes.nodes_table import NodesView
 
 _EVERY = 15.0
 _LEAST, _MOST = 5.0, 3600.0
@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.watch is not None:
         watch(seen.look, arguments.watch)
     with progress("nodes") as step:
-        sight = seen.look(lambda count: step(said=f"{count} nodes"))
+        monitoring = seen.look(lambda count: step(said=f"{count} nodes"))
     if arguments.json:
-        print_json(sight.told())
+        print_json(monitoring.reported())
     else:
-        print(sight.text(Screen.of_output()), end="")
-    return sight.exit_code
+        print(monitoring.text(Screen.of_output()), end="")
+    return monitoring.exit_code
 
 
 class _Looking:
@@ -66,10 +66,10 @@ class _Looking:
         self._roles = roles_of_place(fleet_of(arguments), self._place)
         self._clients = AwsClients(region=self._place.region)
 
-    def look(self, seen: "Seen | None" = None) -> "Sight":
+    def look(self, seen: "Seen | None" = None) -> "NodesView":
         """Return what is there now."""
         from llm_fleet.cli.nodes.list_nodes import listing_of
-        from llm_fleet.cli.nodes.nodes_table import Sight, check_group, check_status, keeps, look
+        from llm_fleet.cli.nodes.nodes_table import NodesView, check_group, check_status, keeps, look
         from llm_fleet.cli.nodes.slurm_view import ask_slurm
 
         arguments = self._arguments
@@ -79,7 +79,7 @@ class _Looking:
         whole = look(listing, ask)
         check_status(whole.rows, arguments.status, listing.name)
         keep = keeps(arguments.group, arguments.status)
-        return Sight(listing=listing, rows=[row for row in whole.rows if keep(row)], unseen=whole.unseen)
+        return NodesView(listing=listing, rows=[row for row in whole.rows if keep(row)], unseen=whole.unseen)
 
 
 def _seconds(text: str) -> float:

@@ -70,7 +70,7 @@ class Node:
         """What people call it, e.g. `trn1-3`."""
         return f"{self.group}-{self.index}"
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Return it for `--json`, without what nobody knows."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "running"}
         return {"label": self.label} | {name: value for name, value in fields.items() if value not in (None, "")}
@@ -127,12 +127,12 @@ def roles_of_place(fleet: "Fleet | None", place: "Place") -> Mapping[str, NodeRo
     return {group.name: NodeRole(group.node_type.lower()) for group in cluster.groups}
 
 
-Told = Mapping[str, Any]
+Reported = Mapping[str, Any]
 
 
-def part(told: Told, key: str) -> Told:
+def part(reported: Reported, key: str) -> Reported:
     """Return the structure under `key`; empty where AWS leaves it out or says null."""
-    return cast("Told", told.get(key) or {})
+    return cast("Reported", reported.get(key) or {})
 
 
 class Pace:
@@ -179,7 +179,7 @@ _LEAST_OF_ID = 5
 """Signs of an instance id that are taken for its beginning, e.g. `i-0ab`."""
 
 
-def wanted_node(listing: Listing, asked: str | None) -> Node:
+def wanted_node(listing: Listing, requested: str | None) -> Node:
     """Return the node that `asked` means, whether it runs or not; by default a login node, else the controller.
 
     `asked`: a role, e.g. `controller`; a group and number as the table shows them, e.g. `trn1-3`; a group of one node;
@@ -192,16 +192,16 @@ def wanted_node(listing: Listing, asked: str | None) -> Node:
             "wait until there is one, `llm-fleet nodes --watch` shows it; `llm-fleet events` tells why it takes long",
             subject=listing.name,
         )
-    if asked is None:
+    if requested is None:
         return _first(listing)
-    word = asked.strip().lower()
+    word = requested.strip().lower()
     found = _matches(listing.nodes, word)
     if len(found) > 1 and word in _ANY:
         found = [next((node for node in found if node.running), found[0])]
     if len(found) > 1:
-        _refuse_many(listing, asked, found)
+        _refuse_many(listing, requested, found)
     if not found:
-        _refuse_unknown(listing, asked, word)
+        _refuse_unknown(listing, requested, word)
     return found[0]
 
 
@@ -236,27 +236,27 @@ def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
     return []
 
 
-def _refuse_many(listing: Listing, asked: str, found: Sequence[Node]) -> None:
+def _refuse_many(listing: Listing, requested: str, found: Sequence[Node]) -> None:
     refuse(
         NodesCode.NODE_AMBIGUOUS,
         f"{len(found)} nodes answer to it",
         f"name one of {_labels(found)}",
         subject=listing.name,
-        value=asked,
+        value=requested,
     )
 
 
-def _refuse_unknown(listing: Listing, asked: str, word: str) -> None:
+def _refuse_unknown(listing: Listing, requested: str, word: str) -> None:
     group = next((node.group for node in listing.nodes if word.startswith(f"{node.group.lower()}-")), None)
     alike = [node for node in listing.nodes if node.group == group] or listing.nodes
     names = [name for node in listing.nodes for name in (node.label, node.name, node.group) if name]
-    offer, nodes = nearest(asked, names), counted(len(alike), "node")
+    offer, nodes = nearest(requested, names), counted(len(alike), "node")
     refuse(
         NodesCode.NODE_UNKNOWN,
         f"group {group} has {nodes}" if group else _why(word),
         f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
         subject=listing.name,
-        value=asked,
+        value=requested,
     )
 
 
@@ -267,6 +267,6 @@ def _why(word: str) -> str:
 
 
 def _labels(nodes: Sequence[Node]) -> str:
-    told = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
-    more = len(nodes) - len(told)
-    return ", ".join(told) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")
+    reported = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
+    more = len(nodes) - len(reported)
+    return ", ".join(reported) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")

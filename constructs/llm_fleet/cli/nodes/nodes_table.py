@@ -41,9 +41,9 @@ class NodeRow:
         parts = (self.differs, self.node.message if self.node else "", self.slurm.reason if self.slurm else "")
         return "; ".join(part for part in parts if part)
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Return it for `--json`."""
-        found: dict[str, Any] = self.node.told() if self.node else {}
+        found: dict[str, Any] = self.node.reported() if self.node else {}
         if self.slurm:
             slurm = {"name": self.slurm.name, "state": self.slurm.state, "reason": self.slurm.reason}
             found["slurm"] = {**slurm, "jobs": list(self.slurm.jobs)}
@@ -224,7 +224,7 @@ def _counted(found: Counter[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class NodesView:
     """The nodes as AWS and Slurm see them."""
 
     listing: Listing
@@ -238,7 +238,7 @@ class Sight:
         """1 when somebody should look at a node, 3 when Slurm should have been asked and could not be."""
         if any(row.is_bad for row in self.rows):
             return ExitCode.PROBLEMS
-        return ExitCode.NOT_ASKED if self.unseen else ExitCode.FINE
+        return ExitCode.NOT_CHECKED if self.unseen else ExitCode.FINE
 
     def text(self, screen: Screen) -> str:
         """Return the table with the summary below."""
@@ -251,14 +251,14 @@ class Sight:
         rows = sorted(self.rows, key=lambda row: not row.is_bad)
         return "".join(f"{line}\n" for line in lines) + nodes_table(rows, screen).text(screen)
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Return it for `--json`."""
         return {
             "name": self.listing.name,
             "status": self.listing.status,
-            "nodes": [row.told() for row in self.rows],
+            "nodes": [row.reported() for row in self.rows],
             "summary": list(summary(self.listing, self.rows)),
-            "not_asked": self.unseen,
+            "not_checked": self.unseen,
         }
 
     def _summary(self) -> list[str]:
@@ -266,7 +266,7 @@ class Sight:
         return summary(self.listing, self.rows) + unseen
 
 
-def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> Sight:
+def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> NodesView:
     """Return all nodes, with Slurm's view of them where `ask` gets it; `None`: it is not wanted."""
     view: SlurmView | None = None
     unseen: Sequence[Problem] = ()
@@ -275,7 +275,7 @@ def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> Sight:
             view = ask(listing)
         except FleetError as error:
             unseen = tuple(error.problems)
-    return Sight(listing=listing, rows=rows_of(listing, view), unseen=unseen)
+    return NodesView(listing=listing, rows=rows_of(listing, view), unseen=unseen)
 
 
 def _remedy(unseen: Problem) -> str:
@@ -287,7 +287,7 @@ _PASSING = (CommandCode.THROTTLED, CommandCode.UNREACHABLE)
 """What may be over at the next look."""
 
 
-def watch(look: Callable[[], Sight], seconds: float, *, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
+def watch(look: Callable[[], NodesView], seconds: float, *, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
     """Show what `look` finds, every so many `seconds`, until Ctrl-C (`KeyboardInterrupt`).
 
     On a terminal the table is written over; anywhere else each follows the one before, below its time. Raises what
@@ -295,13 +295,13 @@ def watch(look: Callable[[], Sight], seconds: float, *, sleep: Callable[[float],
     """
     if Screen.of_output().live:
         _repaint(look, seconds, sleep)
-    for text in _looks(look, lambda sight: sight.text(Screen.of_output())):
+    for text in _looks(look, lambda monitoring: monitoring.text(Screen.of_output())):
         print(text, flush=True)
         sleep(seconds)
     raise AssertionError("a watch has no end")
 
 
-def _repaint(look: Callable[[], Sight], seconds: float, sleep: Callable[[float], None]) -> NoReturn:
+def _repaint(look: Callable[[], NodesView], seconds: float, sleep: Callable[[float], None]) -> NoReturn:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -309,13 +309,13 @@ def _repaint(look: Callable[[], Sight], seconds: float, sleep: Callable[[float],
     console = Console(highlight=False, soft_wrap=False)
     # What does not fit is cut at the bottom: the nodes that somebody should look at stand at the top.
     with Live(console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
-        for text in _looks(look, lambda sight: sight.top(Screen.of_output())):
+        for text in _looks(look, lambda monitoring: monitoring.top(Screen.of_output())):
             live.update(Text.from_ansi(text), refresh=True)
             sleep(seconds)
     raise AssertionError("a watch has no end")
 
 
-def _looks(look: Callable[[], Sight], shown: Callable[[Sight], str]) -> Iterator[str]:
+def _looks(look: Callable[[], NodesView], shown: Callable[[NodesView], str]) -> Iterator[str]:
     """Yield the text of each look; of one that failed in passing, the one before and why."""
     last = ""
     while True:

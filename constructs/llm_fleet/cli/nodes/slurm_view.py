@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from llm_fleet.cli.clients import told_of_aws
+from llm_fleet.cli.clients import aws_errors_reported
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.session import CutOff, Session, Target
 from llm_fleet.cli.verb import refuse
@@ -151,8 +151,8 @@ def _node(line: str, jobs: Mapping[str, Sequence[str]]) -> SlurmNode:
     if len(fields) != _FIELDS:
         _refuse_unreadable(f"a node is told as {line!r}")
     name, address, state, reason = fields
-    told = "" if reason.strip() in ("none", "(null)", "") else reason.strip()
-    return SlurmNode(name=name, address=address, state=state.lower(), reason=told, jobs=tuple(jobs.get(name, ())))
+    reported = "" if reason.strip() in ("none", "(null)", "") else reason.strip()
+    return SlurmNode(name=name, address=address, state=state.lower(), reason=reported, jobs=tuple(jobs.get(name, ())))
 
 
 def _jobs(lines: Iterable[str]) -> dict[str, list[str]]:
@@ -186,7 +186,7 @@ _USER = "root"
 
 def ask_slurm(listing: Listing, region: str) -> SlurmView:
     """Return Slurm's view of the cluster. Raises `FleetError` (LF887, LF1111, LF1112) when it cannot be had."""
-    node = _asked(listing.nodes)
+    node = _requested(listing.nodes)
     target = Target(name=f"{node.label} {node.instance_id}", ssm=str(node.target), region=region)
     session = Session(target, user=_USER, deadline=_DEADLINE)
     for attempt in range(1, _ATTEMPTS + 1):
@@ -208,7 +208,7 @@ def ask_slurm(listing: Listing, region: str) -> SlurmView:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _asked(nodes: Sequence[Node]) -> Node:
+def _requested(nodes: Sequence[Node]) -> Node:
     for role in _SLURM_SESSION_ORDER:
         for node in nodes:
             if node.role is role and node.running and node.target:
@@ -239,7 +239,7 @@ def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) ->
 
 def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
     name = cluster.cluster_name
-    with told_of_aws(f"cluster {name}"):
+    with aws_errors_reported(f"cluster {name}"):
         import boto3
 
         client: SageMakerClient = boto3.client("sagemaker", region_name=region)
@@ -279,7 +279,7 @@ def _of_parallelcluster(name: str, region: str) -> Target:
         {"Name": "tag:parallelcluster:node-type", "Values": ["HeadNode"]},
         {"Name": "instance-state-name", "Values": ["running"]},
     ]
-    with told_of_aws(f"cluster {name}"):
+    with aws_errors_reported(f"cluster {name}"):
         import boto3
 
         client: EC2Client = boto3.client("ec2", region_name=region)

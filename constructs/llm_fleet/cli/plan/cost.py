@@ -19,7 +19,7 @@ from llm_fleet.catalog.ec2_instances import (
     price_question,
     prices,
 )
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.screen import Tone, Toned, progress
 from llm_fleet.cli.table import Cell, Column, Table
@@ -208,7 +208,7 @@ class RefreshedPrices:
 
 def _products(client: Any, question: PriceQuestion) -> list[Any]:
     filters = [{"Type": "TERM_MATCH", "Field": name, "Value": value} for name, value in question.filters.items()]
-    with told_of_aws("AWS Price List"):
+    with aws_errors_reported("AWS Price List"):
         pages = client.get_paginator("get_products").paginate(ServiceCode=question.service_code, Filters=filters)
         return [product for page in pages for product in page["PriceList"]]
 
@@ -261,9 +261,9 @@ def _cost_row(line: CostLine) -> dict[str, Cell]:
 def _sums(cost: FleetCost) -> list[Toned]:
     month, low, high = hours_of_a_month(), cost.hourly_minimum, cost.hourly_maximum
     hour = f"{dollars_range(low, high)} an hour"
-    told = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
+    reported = f"{hour}, {dollars_range(low * month, high * month)} a month of {month} hours"
     without = "; what has no price is left out" if cost.unpriced else ""
-    return [Toned(f"together: {told}{without}", Tone.STRONG)]
+    return [Toned(f"together: {reported}{without}", Tone.STRONG)]
 
 
 def _remarks(cost: FleetCost) -> list[Toned]:

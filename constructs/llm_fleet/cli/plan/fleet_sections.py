@@ -97,13 +97,13 @@ _MACHINES_COLUMNS = (
 def machines_section(fleet: Fleet) -> Section:
     """Return every kind of machines by owner, and the whole of what they have when all of them run."""
     found = [(machines, facts_of_machines(machines)) for machines in machines_of(fleet)]
-    told = [(machines, facts) for machines, facts in found if machines.count]
-    table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in told])
-    totals = _totals(told)
+    reported = [(machines, facts) for machines, facts in found if machines.count]
+    table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in reported])
+    totals = _totals(reported)
     return Section(
         key="machines",
         title="Machines",
-        parts=[table, _machines_in_words(totals)] if told else ["none"],
+        parts=[table, _machines_in_words(totals)] if reported else ["none"],
         data={"groups": [_machines_data(machines, facts) for machines, facts in found], "at_most": totals},
     )
 
@@ -128,15 +128,15 @@ def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, C
     return row
 
 
-def _totals(told: list[tuple[Machines, MachineFacts | None]]) -> dict[str, Any]:
-    known = [(machines.count, facts) for machines, facts in told if facts is not None]
+def _totals(reported: list[tuple[Machines, MachineFacts | None]]) -> dict[str, Any]:
+    known = [(machines.count, facts) for machines, facts in reported if facts is not None]
     return {
-        "machines": sum(machines.count for machines, _ in told),
+        "machines": sum(machines.count for machines, _ in reported),
         "vcpus": sum(count * (facts.vcpus or 0) for count, facts in known),
         "accelerators": sum(count * facts.accelerators for count, facts in known),
         "accelerator_memory_gib": sum(count * (facts.accelerator_gib or 0) for count, facts in known),
         "efa_gbps": sum(count * (facts.efa_gbps or 0) for count, facts in known),
-        "unknown_types": sorted({machines.instance_type for machines, facts in told if facts is None}),
+        "unknown_types": sorted({machines.instance_type for machines, facts in reported if facts is None}),
     }
 
 

@@ -41,7 +41,7 @@ class Verb(StrEnum):
     LOGS = "writes logs to"
     SYNCS = "imports from, exports to"
     USES = "uses"
-    TELLS = "alarms tell"
+    REPORTS = "alarms tell"
     WATCHED = "is watched by"
 
 
@@ -252,14 +252,14 @@ class References:
         """Give every text within `value`."""
         return (part for part in values_in(value) if isinstance(part, str))
 
-    def told(self, value: Any) -> str:
+    def reported(self, value: Any) -> str:
         """Return `value` as one text, with `…` for what only a deployment knows."""
         if isinstance(value, dict):
             known = cast("dict[str, Any]", value)
             joined = known.get("Fn::Join")
             if isinstance(joined, list):
                 glue, pieces = cast("tuple[str, list[Any]]", joined)
-                return glue.join(self.told(piece) for piece in pieces)
+                return glue.join(self.reported(piece) for piece in pieces)
             return _UNKNOWN
         return str(value)
 
@@ -274,8 +274,8 @@ class References:
         for part in _parts(value):
             yield from self._each(part, stack)
 
-    def _named(self, intrinsic: str, told: Any, stack: str) -> Iterator[Resource]:
-        names = [told] if isinstance(told, str) else list(told)[:1]
+    def _named(self, intrinsic: str, reported: Any, stack: str) -> Iterator[Resource]:
+        names = [reported] if isinstance(reported, str) else list(reported)[:1]
         if intrinsic == "Fn::Sub":
             names = _IN_SUB.findall(str(names[0]))
         resources = self._assembly.by_stack[stack]
@@ -286,9 +286,9 @@ class References:
         """Return stack and value of the output that `known` takes from another stack, if it takes one."""
         wanted = known.get("Fn::GetStackOutput")
         if isinstance(wanted, dict):
-            told = cast("dict[str, str]", wanted)
-            output = self._outputs.get(told["StackName"], {}).get(told["OutputName"])
-            return (told["StackName"], output["Value"]) if output is not None else None
+            reported = cast("dict[str, str]", wanted)
+            output = self._outputs.get(reported["StackName"], {}).get(reported["OutputName"])
+            return (reported["StackName"], output["Value"]) if output is not None else None
         name = known.get("Fn::ImportValue")
         return self._exports.get(name) if isinstance(name, str) else None
 

@@ -110,11 +110,11 @@ def _described(scene: Scene) -> str:
     cards = [
         f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in scene.things.values()
     ]
-    links = [_told(link, scene) for link in scene.links]
+    links = [_reported(link, scene) for link in scene.links]
     return f"Region {scene.region}. {'; '.join([*boxes, *cards, *links])}."
 
 
-def _told(link: Link, scene: Scene) -> str:
+def _reported(link: Link, scene: Scene) -> str:
     how = f" ({link.how})" if link.how else ""
     ends = [_short(scene.things[key]) for key in (link.source, link.target)]
     return f"{ends[0]} {link.verb} {ends[1]}{how}"
@@ -156,8 +156,8 @@ def _line(line: Line, scene: Scene) -> str:
     verb = link.verb.name.casefold()
     start, *rest = line.points
     path = f"M{start[0]:g} {start[1]:g}" + "".join(f" L{x:g} {y:g}" for x, y in rest)
-    told = f"<title>{escape(_told(link, scene))}</title>"
-    return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{told}</g>'
+    reported = f"<title>{escape(_reported(link, scene))}</title>"
+    return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{reported}</g>'
 
 
 def _head(line: Line, scene: Scene, verb: str) -> str:

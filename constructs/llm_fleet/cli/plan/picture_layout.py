@@ -234,12 +234,12 @@ def graphviz() -> Any:
 class _Paper:
     """Graphviz's answer in pixels of the picture, from its upper left corner."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        _, _, self.width, self.height = _numbers(told["bb"])
-        objects: list[dict[str, Any]] = told.get("objects", [])
+    def __init__(self, reported: Mapping[str, Any]) -> None:
+        _, _, self.width, self.height = _numbers(reported["bb"])
+        objects: list[dict[str, Any]] = reported.get("objects", [])
         self.boxes = {one["name"]: self._place(*_numbers(one["bb"])) for one in objects if "bb" in one}
         self.cards = {one["name"]: self._card(one) for one in objects if "pos" in one}
-        edges = [one for one in told.get("edges", ()) if "class" in one]
+        edges = [one for one in reported.get("edges", ()) if "class" in one]
         self.lines = [self._line(one["pos"]) for one in sorted(edges, key=lambda one: int(one["class"]))]
 
     def _at(self, x: float, y: float) -> tuple[int, int]:

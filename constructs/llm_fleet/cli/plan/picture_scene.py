@@ -53,20 +53,20 @@ def mounts_of(view: View, resource: Resource) -> list[Mount]:
 def _hyperpod(view: View, cluster: Resource) -> Iterator[Mount]:
     for group in cluster.properties.get("InstanceGroups", ()):
         for storage in group.get("InstanceStorageConfigs", ()):
-            told = storage.get("FsxLustreConfig") or storage.get("FsxOpenZfsConfig")
-            if told:
-                yield from _file_systems(view, cluster, told.get("DnsName"), told)
+            reported = storage.get("FsxLustreConfig") or storage.get("FsxOpenZfsConfig")
+            if reported:
+                yield from _file_systems(view, cluster, reported.get("DnsName"), reported)
 
 
 def _parallelcluster(view: View, cluster: Resource) -> Iterator[Mount]:
     for storage in cluster.properties["ClusterConfiguration"].get("SharedStorage", ()):
-        told = next((value for name, value in storage.items() if name.startswith("Fsx")), None)
-        if told:
-            yield from _file_systems(view, cluster, told.get("FileSystemId") or told.get("VolumeId"), storage)
+        reported = next((value for name, value in storage.items() if name.startswith("Fsx")), None)
+        if reported:
+            yield from _file_systems(view, cluster, reported.get("FileSystemId") or reported.get("VolumeId"), storage)
 
 
-def _file_systems(view: View, cluster: Resource, named: Any, told: Mapping[str, Any]) -> Iterator[Mount]:
-    path = str(told.get("MountPath") or told.get("MountDir") or "")
+def _file_systems(view: View, cluster: Resource, named: Any, reported: Mapping[str, Any]) -> Iterator[Mount]:
+    path = str(reported.get("MountPath") or reported.get("MountDir") or "")
     made = view.named(cluster, named, FILE_SYSTEM)
     # A volume belongs to its file system.
     for volume in view.named(cluster, named, "AWS::FSx::Volume"):
@@ -167,8 +167,8 @@ def _of_balancer(view: View, balancer: Resource, things: Mapping[str, Thing]) ->
         if balancer in _balancers(view, rule)
     }
     for service in view.of_type("AWS::ECS::Service"):
-        asked = {one.key for one in view.named(service, service.properties.get("LoadBalancers"), _TARGET_GROUP)}
-        if asked & groups and service.key in things:
+        requested = {one.key for one in view.named(service, service.properties.get("LoadBalancers"), _TARGET_GROUP)}
+        if requested & groups and service.key in things:
             yield Link(source=balancer.key, target=service.key, verb=Verb.ASKS)
     for bucket in view.named(balancer, balancer.properties.get("LoadBalancerAttributes"), BUCKET):
         yield Link(source=balancer.key, target=bucket.key, verb=Verb.LOGS)
@@ -194,10 +194,10 @@ def _of_alarm(view: View, alarm: Resource, things: Mapping[str, Thing]) -> Itera
     """Give the lines of an alarm, which start and end at the one card of its stack's alarms."""
     card = next(one.key for one in view.of_type(ALARM) if one.stack == alarm.stack)
     for topic in view.named(alarm, alarm.properties.get("AlarmActions"), TOPIC):
-        yield Link(source=card, target=topic.key, verb=Verb.TELLS)
+        yield Link(source=card, target=topic.key, verb=Verb.REPORTS)
     for action in view.references.texts(alarm.properties.get("AlarmActions")):
         if ":sns:" in action:
-            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.TELLS)
+            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.REPORTS)
     watched = [alarm.properties.get(name) for name in ("Dimensions", "Metrics")]
     named = [*view.named(alarm, watched), *_by_name(view, alarm, watched)]
     for one in named:
@@ -228,7 +228,7 @@ def _of_repository(view: View, association: Resource) -> Iterator[Link]:
     for system in view.named(association, known.get("FileSystemId"), FILE_SYSTEM):
         path = known.get("DataRepositoryPath")
         made = view.named(association, path, BUCKET)
-        keys = [bucket.key for bucket in made] or [str(view.references.told(path)).split("/")[2]]
+        keys = [bucket.key for bucket in made] or [str(view.references.reported(path)).split("/")[2]]
         for key in keys:
             yield Link(source=system.key, target=key, verb=Verb.SYNCS, how=str(known.get("FileSystemPath", "")))
 
@@ -285,9 +285,9 @@ def vpcs_of(view: View, things: Iterable[Thing]) -> tuple[Vpc, ...]:
 
 
 def _made(view: View, vpc: Resource) -> Vpc:
-    blocks = [view.references.told(vpc.properties.get("CidrBlock", "of IPAM"))]
+    blocks = [view.references.reported(vpc.properties.get("CidrBlock", "of IPAM"))]
     blocks += [
-        view.references.told(one.properties.get("CidrBlock", "of IPAM"))
+        view.references.reported(one.properties.get("CidrBlock", "of IPAM"))
         for one in view.of_type("AWS::EC2::VPCCidrBlock")
         if vpc in view.named(one, one.properties.get("VpcId"))
     ]
@@ -296,8 +296,8 @@ def _made(view: View, vpc: Resource) -> Vpc:
         if vpc in view.named(subnet, subnet.properties.get("VpcId")):
             known = subnet.properties
             zone = known.get("AvailabilityZoneId") or known.get("AvailabilityZone")
-            title = f"{_name(subnet)} subnet {view.references.told(known.get('CidrBlock', ''))}"
-            zones.setdefault(view.references.told(zone), []).append(Subnet(key=subnet.key, title=title))
+            title = f"{_name(subnet)} subnet {view.references.reported(known.get('CidrBlock', ''))}"
+            zones.setdefault(view.references.reported(zone), []).append(Subnet(key=subnet.key, title=title))
     return Vpc(
         key=vpc.key,
         title=f"VPC {' + '.join(blocks)}",
@@ -312,7 +312,7 @@ def _name(subnet: Resource) -> str:
 
 
 _READERS = (network_things, service_things, cluster_things, sagemaker_things, storage_things, watch_things)
-_EXISTING = {Verb.MOUNTS: "File system", Verb.TELLS: "SNS topic"}
+_EXISTING = {Verb.MOUNTS: "File system", Verb.REPORTS: "SNS topic"}
 """What it is that exists already, by what leads to it; else a bucket."""
 
 
@@ -364,7 +364,7 @@ def _existing(link: Link, source: Thing) -> Thing:
         key=link.target,
         title=_EXISTING.get(link.verb, "S3 bucket"),
         lines=(short(link.target), "exists already"),
-        tone=Tone.WATCH if link.verb is Verb.TELLS else Tone.STORAGE,
+        tone=Tone.WATCH if link.verb is Verb.REPORTS else Tone.STORAGE,
         column=Column.STORAGE if mounted else Column.REGION,
         subnets=source.subnets if mounted else (),
     )

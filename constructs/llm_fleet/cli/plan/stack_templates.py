@@ -57,8 +57,8 @@ class StackTemplate:
 
     def where(self, logical_id: str) -> str:
         """Return the construct's path of a resource, else its logical id."""
-        told = self.resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path")
-        return (told or self.paths.get(logical_id) or logical_id).removesuffix("/Resource")
+        reported = self.resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path")
+        return (reported or self.paths.get(logical_id) or logical_id).removesuffix("/Resource")
 
     def is_kept(self, logical_id: str) -> bool:
         """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
@@ -137,10 +137,10 @@ def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) ->
 
 def without_flags(fleet_file: Path) -> str | None:
     """Return where a cdk.json was looked for and not found, `None` where there is one: the places are the synth's."""
-    here, beside = Path.cwd(), fleet_file.resolve().parent
-    if any((folder / "cdk.json").is_file() for place in (beside, here) for folder in (place, *place.parents)):
+    here, next_to = Path.cwd(), fleet_file.resolve().parent
+    if any((folder / "cdk.json").is_file() for place in (next_to, here) for folder in (place, *place.parents)):
         return None
-    return " or ".join(str(folder) for folder in dict.fromkeys((beside, here)))
+    return " or ".join(str(folder) for folder in dict.fromkeys((next_to, here)))
 
 
 def _refuse_synthesis(fleet_file: Path, said: str) -> None:
@@ -202,10 +202,10 @@ def stacks_in(assembly: Path, *, with_stages: bool = False) -> Iterator[StackTem
 
 def _construct_paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Give the logical id of each construct with its path, the stack first; older CDKs have them in the manifest."""
-    told = dict(artifact.get("metadata", {}))
+    reported = dict(artifact.get("metadata", {}))
     if "additionalMetadataFile" in artifact:
-        told |= _json(assembly / artifact["additionalMetadataFile"])
-    for path, entries in told.items():
+        reported |= _json(assembly / artifact["additionalMetadataFile"])
+    for path, entries in reported.items():
         for entry in entries:
             if entry["type"] == "aws:cdk:logicalId":
                 yield entry["data"], path.removeprefix("/")

@@ -66,9 +66,9 @@ def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
             if before is not None and before.kind in (ChangeKind.ADDED, ChangeKind.REPLACED):
                 continue
             paths = tuple(_paths_to(replaced, resource.get("Properties", {}), ""))
-            told = before.properties if before else ()
-            paths = (*told, *(path for path in paths if path not in told))
-            if len(paths) > len(told):
+            reported = before.properties if before else ()
+            paths = (*reported, *(path for path in paths if path not in reported))
+            if len(paths) > len(reported):
                 kind = _kind(str(resource.get("Type")), paths)
                 if kind is ChangeKind.REPLACED and changes[replaced].kind is not ChangeKind.REPLACED:
                     kind = ChangeKind.MAYBE_REPLACED
@@ -95,8 +95,8 @@ def names_in(value: object) -> set[str]:
     for part in values_in(value):
         if not isinstance(part, Mapping):
             continue
-        for function, told in cast("Mapping[str, object]", part).items():
-            first: object = next(iter(cast("list[object]", told)), None) if isinstance(told, list) else told
+        for function, reported in cast("Mapping[str, object]", part).items():
+            first: object = next(iter(cast("list[object]", reported)), None) if isinstance(reported, list) else reported
             if not isinstance(first, str):
                 continue
             if function in ("Ref", "Fn::GetAtt"):
@@ -223,8 +223,8 @@ def losses(
 
 
 def _losses(change: ResourceChange, old: StackTemplate, new: StackTemplate) -> Iterator[Loss]:
-    told = (old if change.kind in (ChangeKind.REMOVED, ChangeKind.KEPT) else new).resources[change.logical_id]
-    if "DBClusterIdentifier" in told.get("Properties", {}):
+    reported = (old if change.kind in (ChangeKind.REMOVED, ChangeKind.KEPT) else new).resources[change.logical_id]
+    if "DBClusterIdentifier" in reported.get("Properties", {}):
         return  # a member of an Aurora cluster: the data is the cluster's
     for code, types in _TYPES:
         thing = types.get(change.type)

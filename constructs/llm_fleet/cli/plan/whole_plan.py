@@ -106,8 +106,8 @@ def difference_section(
 
 def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned]:
     if deployed.refused is not None:
-        told = f"not known of {', '.join(missing)}: {deployed.refused.message}"
-        yield Toned(f"{told}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
+        reported = f"not known of {', '.join(missing)}: {deployed.refused.message}"
+        yield Toned(f"{reported}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
     elif missing:
         yield Toned(f"not deployed yet, and wholly new: {', '.join(missing)}", Tone.GOOD)
 
@@ -130,15 +130,15 @@ def _left_in_words(one: LeftStack) -> str:
 
 def _refused(one: RefusedUpdate) -> Iterator[Toned]:
     verdict = "will be rolled back" if one.certain else "may be rolled back"
-    told = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
+    reported = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
     if one.used_by:
         users = " ".join(one.used_by)
-        told += (
+        reported += (
             f": {', '.join(one.used_by)}. To remove it, first deploy the stacks that use it, without it: "
             f"`npx cdk deploy --exclusively {users}`"
         )
-    told += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
-    yield Toned(f"{told} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
+    reported += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
+    yield Toned(f"{reported} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
 
 
 def _kept_block(change: ResourceChange, block: str) -> Toned:
@@ -235,17 +235,17 @@ def whole_plan(arguments: argparse.Namespace) -> int:
 
         graphviz()  # before the synthesis, which takes its time
     screen = Screen.of_output()
-    told: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
+    reported: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
     code = ExitCode.FINE
     for section in _sections(fleet, arguments):
-        told[section.key] = section.data
+        reported[section.key] = section.data
         if section.key == "difference" and section.data["refused"] is not None:
-            code = ExitCode.NOT_ASKED
+            code = ExitCode.NOT_CHECKED
         if not arguments.json:
             print(section.text(screen), end="")
             sys.stdout.flush()
     if arguments.json:
-        print_json(told)
+        print_json(reported)
     return code
 
 
@@ -285,8 +285,8 @@ def _of_assembly(
 
 def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
     """Return how AWS is asked; `None` where it is not to be."""
-    asked = not arguments.no_aws and (arguments.deployed or has_credentials())
-    return AwsClients(region=fleet.region) if asked else None
+    requested = not arguments.no_aws and (arguments.deployed or has_credentials())
+    return AwsClients(region=fleet.region) if requested else None
 
 
 def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
@@ -301,10 +301,12 @@ def refuse_without_synth(arguments: argparse.Namespace) -> None:
     """Refuse what was asked for outright and only a synthesis knows (LF1085), where it was declined."""
     if not arguments.no_synth or arguments.assembly is not None:
         return
-    asked = [word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted]
-    if asked:
+    requested = [
+        word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted
+    ]
+    if requested:
         refuse(
             PlanCode.NO_SYNTH,
-            f"{' and '.join(asked)} needs the synthesized stacks",
+            f"{' and '.join(requested)} needs the synthesized stacks",
             "leave --no-synth out, or name them with --assembly",
         )

@@ -43,7 +43,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
         print_json(plan)
     else:
         show_plan(plan, Screen.of_output())
-    return ExitCode.NOT_ASKED if plan.not_asked else ExitCode.FINE
+    return ExitCode.NOT_CHECKED if plan.not_checked else ExitCode.FINE
 
 
 def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
@@ -68,7 +68,7 @@ def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan"
     why = "--no-session was given"
     if not arguments.no_session:
         plan.jobs, why = running_jobs(fleet, place)
-        plan.not_asked = why if plan.jobs is None else None
+        plan.not_checked = why if plan.jobs is None else None
     if plan.jobs is None:
         plan.before.append(f"{ASK}   # which jobs run, on the controller; not asked: {why}")
     return plan

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_fleet.catalog.hyperpod import Effect, software_update
 from llm_fleet.catalog.nodes import node_steps
-from llm_fleet.cli.clients import AwsClients, told_of_aws
+from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
 from llm_fleet.cli.place import Place
 from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
@@ -65,7 +65,7 @@ class UpgradePlan:
     commands: list[str] = field(default_factory=list[str])
     """The update, in the order in which to run it; nobody ran them."""
     after: list[str] = field(default_factory=list[str])
-    not_asked: str | None = None
+    not_checked: str | None = None
     """Why Slurm was not asked, though it should have been."""
     jobs: list[str] | None = None
     """What runs now, as Slurm tells it; `None` where nobody asked."""
@@ -99,10 +99,10 @@ def show_plan(plan: UpgradePlan, screen: Screen) -> None:
 
 
 def _part(title: str, lines: Iterable[str], screen: Screen, tone: Tone) -> None:
-    told = list(lines)
-    if told:
+    reported = list(lines)
+    if reported:
         print(f"\n{painted(title, tone, colour=screen.colour)}")
-        print("".join(f"  {plain_text(line)}\n" for line in told), end="")
+        print("".join(f"  {plain_text(line)}\n" for line in reported), end="")
 
 
 def _row(group: GroupUpgrade) -> dict[str, Cell]:
@@ -161,7 +161,7 @@ def hyperpod_upgrade(
     """
     check_image(image)
     config = None if fleet is None or place.key is None else fleet.hyperpod_clusters.get(place.key)
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         cluster: Any = clients.sagemaker.describe_cluster(ClusterName=place.name)
     groups = [_group(one, image, config) for one in cluster["InstanceGroups"]]
     _check_groups(only, groups, place)
@@ -169,8 +169,8 @@ def hyperpod_upgrade(
     chosen = [group for group in groups if not only or group.name in only]
     chosen.sort(key=lambda group: order.index(group.role) if group.role in order else len(order))
     plan = UpgradePlan(about=str(place), groups=chosen)
-    plan.lost = [_told(effect) for effect in software_update().lost]
-    plan.kept = [_told(effect) for effect in software_update().kept]
+    plan.lost = [_reported(effect) for effect in software_update().lost]
+    plan.kept = [_reported(effect) for effect in software_update().kept]
     _of_file(plan, fleet, config)
     _of_groups(plan, image)
     _of_accounting(plan, cluster)
@@ -203,30 +203,30 @@ def _check_groups(only: Sequence[str], groups: Sequence[GroupUpgrade], place: Pl
             refuse(LogsCode.GROUP_UNKNOWN, "the cluster has no such group", remedy, subject=str(place), value=name)
 
 
-def _group(told: Mapping[str, Any], image: str | None, config: "HyperPodConfig | None") -> GroupUpgrade:
-    name, scripts = told["InstanceGroupName"], _within(told, "LifeCycleConfig")
+def _group(reported: Mapping[str, Any], image: str | None, config: "HyperPodConfig | None") -> GroupUpgrade:
+    name, scripts = reported["InstanceGroupName"], _within(reported, "LifeCycleConfig")
     hook = next((one for one in ("OnInitComplete", "OnCreate") if scripts.get(one)), None)
-    role = _within(told, "SlurmConfig").get("NodeType") or _role(name, config)
-    several: Sequence[str] = _within(told, "InstanceRequirements").get("CurrentInstanceTypes", ())
-    release, current = told.get("CurrentImageReleaseVersion"), told.get("CurrentImageId")
+    role = _within(reported, "SlurmConfig").get("NodeType") or _role(name, config)
+    several: Sequence[str] = _within(reported, "InstanceRequirements").get("CurrentInstanceTypes", ())
+    release, current = reported.get("CurrentImageReleaseVersion"), reported.get("CurrentImageId")
     return GroupUpgrade(
         name=name,
         role=role,
-        instance_type=told.get("InstanceType") or ", ".join(several),
-        nodes=told.get("CurrentCount", 0),
+        instance_type=reported.get("InstanceType") or ", ".join(several),
+        nodes=reported.get("CurrentCount", 0),
         current=" ".join(filter(None, [release, current])) or "unknown",
         wanted=image or _LATEST,
-        status=told.get("ImageVersionStatus"),
+        status=reported.get("ImageVersionStatus"),
         hook=hook,
         script=scripts.get(hook) if hook else None,
         steps=_steps(role, hook, scripts.get(hook or ""), config),
-        rolling=_within(told, "ScheduledUpdateConfig").get("DeploymentConfig"),
+        rolling=_within(reported, "ScheduledUpdateConfig").get("DeploymentConfig"),
     )
 
 
-def _within(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _within(reported: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return what stands under `key`; nothing where it is left out."""
-    found: Any = told.get(key)
+    found: Any = reported.get(key)
     return found or _NOTHING
 
 
@@ -245,7 +245,7 @@ def _steps(role: str | None, hook: str | None, script: str | None, config: "Hype
     return (*(name for name in shipped if name not in skipped), *own)
 
 
-def _told(effect: Effect) -> str:
+def _reported(effect: Effect) -> str:
     where = f"{effect.what} ({effect.on})" if effect.on else effect.what
     return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
 
@@ -296,7 +296,7 @@ def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
             "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
             "the AMI's database may have another name, `sudo mysql -e 'show databases'` lists them"
         )
-    plan.lost += [_told(effect) for effect in software_update().controller_lost]
+    plan.lost += [_reported(effect) for effect in software_update().controller_lost]
 
 
 def _commands(
@@ -316,11 +316,11 @@ def _command(place: Place, groups: Sequence[GroupUpgrade], image: str | None, re
     release = image if image and _RELEASE.fullmatch(image) else None
     words = ["aws", "sagemaker", "update-cluster-software", "--cluster-name", place.name, "--region", region]
     if named or release:
-        told = [
+        reported = [
             {"InstanceGroupName": group.name} | ({"ImageReleaseVersion": release} if release else {})
             for group in groups
         ]
-        words += ["--instance-groups", json.dumps(told)]
+        words += ["--instance-groups", json.dumps(reported)]
     if groups[0].rolling:
         words += ["--deployment-config", json.dumps(groups[0].rolling)]
     if image and not release:
@@ -351,7 +351,7 @@ def parallelcluster_upgrade(
         plan.warnings.append("nothing changes: it runs this version, on this image")
         return plan
     plan.warnings += plan_text(changes).rstrip().splitlines()
-    plan.lost = [_told(effect) for effect in software_update().parallelcluster_lost]
+    plan.lost = [_reported(effect) for effect in software_update().parallelcluster_lost]
     plan.kept = ["shared file systems and buckets: they are no part of the cluster"]
     plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` where it is another cluster"]
     plan.before = ["llm-fleet update-plan --deployed OLD --planned NEW   # tells of every other change, too"]
@@ -363,12 +363,12 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
 
     Raises `AwsRefusal`, or `FleetError` (LF1008) when there is no such service.
     """
-    with told_of_aws(str(place)):
+    with aws_errors_reported(str(place)):
         arns = clients.ecs.list_container_instances(cluster=place.name)["containerInstanceArns"]
         hosts: list[Any] = []
         if arns:
-            told = clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)
-            hosts = list(told["containerInstances"])
+            reported = clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)
+            hosts = list(reported["containerInstances"])
     if not hosts and not living_services(clients, place):
         refuse_gone(place)
     running = Counter(
@@ -381,7 +381,7 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
         GroupUpgrade(name="hosts", nodes=number, current=name, wanted=wanted)
         for name, number in (running or {"unknown": 0}).items()
     ]
-    plan.lost = [_told(effect) for effect in software_update().service_lost]
+    plan.lost = [_reported(effect) for effect in software_update().service_lost]
     plan.kept = ["the model: in its bucket, or on its shared cache; the load balancer's name and certificate"]
     plan.warnings = [
         "a host of the new image comes before one of the old goes; tasks on the old finish their requests first"
@@ -402,7 +402,7 @@ def _need_file(place: Place) -> NoReturn:
 def _deployed(clients: AwsClients, stack: str, name: str) -> "DeployedConfiguration":
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 
-    with told_of_aws(f"stack {stack}"):
+    with aws_errors_reported(f"stack {stack}"):
         body: Any = clients.cloudformation.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "deployed.json"

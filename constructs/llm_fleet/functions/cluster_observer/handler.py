@@ -84,8 +84,8 @@ _LARGE = {"PageSize": 100}
 
 def _is_gone(error: ClientError) -> bool:
     """SageMaker answers ResourceNotFound, and in some places ValidationException with these words."""
-    told = error.response.get("Error", {})
-    return told.get("Code") == "ResourceNotFound" or _GONE in told.get("Message", "").lower()
+    reported = error.response.get("Error", {})
+    return reported.get("Code") == "ResourceNotFound" or _GONE in reported.get("Message", "").lower()
 
 
 _TAGS = ("parallelcluster:cluster-name", "parallelcluster:node-type")
@@ -106,8 +106,10 @@ def head_node_is_impaired(ec2: Any, cluster: str) -> bool | None:
     head = found[0]
     if head["State"]["Name"] != "running":
         return head["State"]["Name"] != "pending"
-    told = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
-    return any(status[which]["Status"] == "impaired" for status in told for which in ("SystemStatus", "InstanceStatus"))
+    reported = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
+    return any(
+        status[which]["Status"] == "impaired" for status in reported for which in ("SystemStatus", "InstanceStatus")
+    )
 
 
 _THERE = "ResourceAlreadyExistsException"

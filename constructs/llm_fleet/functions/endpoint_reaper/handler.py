@@ -144,8 +144,10 @@ def _unless_gone(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except ClientError as error:
-        told = error.response.get("Error", {})
-        if told.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in told.get("Message", ""):
+        reported = error.response.get("Error", {})
+        if reported.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in reported.get(
+            "Message", ""
+        ):
             return None
         raise
 
@@ -232,13 +234,13 @@ class Reaper:
         for part, name in marked[:-1]:
             self._hosting.delete(part, name)
         if marked or deleted:
-            self._tell()
+            self._report()
         for part, name in marked[-1:]:
             self._hosting.delete(part, name)
         self._client("events").disable_rule(Name=self._settings.rule)
         return Outcome(state="ended", deleted=(*deleted, *(name for _, name in marked)))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if not self._settings.topic:
             return
         name = self._settings.endpoint
@@ -279,5 +281,5 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _now(event: dict[str, Any]) -> datetime:
     """An event that comes late makes nothing older than it was when the rule sent it."""
-    told = event.get("time")
-    return datetime.fromisoformat(str(told).replace("Z", "+00:00")) if told else datetime.now(UTC)
+    reported = event.get("time")
+    return datetime.fromisoformat(str(reported).replace("Z", "+00:00")) if reported else datetime.now(UTC)

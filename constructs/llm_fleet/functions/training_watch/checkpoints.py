@@ -28,9 +28,9 @@ class Layout:
     """File beside the folders that holds the name of the one to go on from."""
 
     @classmethod
-    def of(cls, told: str | Mapping[str, Any]) -> "Layout":
+    def of(cls, reported: str | Mapping[str, Any]) -> "Layout":
         """Return the layout of that name, or of these words; raises `KeyError` for a name that is unknown."""
-        words = _layouts()[told] if isinstance(told, str) else told
+        words = _layouts()[reported] if isinstance(reported, str) else reported
         return cls(folder=words["folder"], marker=words.get("marker"), pointer=words.get("pointer"))
 
     def step(self, folder: str) -> int | None:

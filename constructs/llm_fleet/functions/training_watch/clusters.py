@@ -18,7 +18,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from .decide import Record
-from .settings import JobAlarms, Surroundings
+from .settings import DeployedEnvironment, JobAlarms
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -107,9 +107,9 @@ class Teller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """One run's surroundings, clients and clock."""
+    """One run of the function: its settings, clients and clock."""
 
-    surroundings: Surroundings
+    deployed_environment: DeployedEnvironment
     clients: Clients
     now: Callable[[], float] = time.time
     """Seconds since 1970."""
@@ -120,22 +120,22 @@ class Parts:
     @property
     def record(self) -> Record:
         """The table."""
-        return Record(self.clients.dynamodb, self.surroundings.table, self.surroundings.watch)
+        return Record(self.clients.dynamodb, self.deployed_environment.table, self.deployed_environment.watch)
 
     @property
     def alarms(self) -> JobAlarms:
         """The watch's alarms."""
-        return JobAlarms(self.clients.cloudwatch, self.surroundings.alarm_prefix)
+        return JobAlarms(self.clients.cloudwatch, self.deployed_environment.alarm_prefix)
 
     @property
     def teller(self) -> Teller:
         """The topic."""
-        return Teller(self.clients.sns, self.surroundings.topic_arn, self.surroundings.watch)
+        return Teller(self.clients.sns, self.deployed_environment.topic_arn, self.deployed_environment.watch)
 
     @property
     def later(self) -> Later:
         """The queue."""
-        return Later(self.clients.sqs, self.surroundings.queue_url)
+        return Later(self.clients.sqs, self.deployed_environment.queue_url)
 
 
 STATE = "SageMaker HyperPod Cluster State Change"
@@ -253,14 +253,14 @@ def _cluster(detail: Mapping[str, Any]) -> dict[str, str]:
 
 
 _LOG = logging.getLogger(__name__)
-_TOLD = ("Warn", "Error")
+_REPORTED = ("Warn", "Error")
 
 
 def look_at_cluster(parts: Parts, event: ClusterEvent) -> None:
     """Record and tell an event of a followed cluster, unless it was, or nobody needs to hear it."""
-    if not parts.surroundings.settings.follows_cluster(event.cluster):
+    if not parts.deployed_environment.settings.follows_cluster(event.cluster):
         return
-    if event.level not in _TOLD and event.kind == EVENT:
+    if event.level not in _REPORTED and event.kind == EVENT:
         return
     entry = parts.record.read(event.key)
     if entry is not None and entry.text("told") is not None:

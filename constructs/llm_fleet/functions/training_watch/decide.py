@@ -1,4 +1,4 @@
-"""Facts of a training job, whose fault its end is, and what is done with it. `decide` and `judge` ask nobody.
+"""Facts of a training job, whose fault its end is, and what is done with it. `decide` and `verify` ask nobody.
 
 The watch's memory of it: one item a job, written under conditions, so that what was decided is decided once.
 """
@@ -193,11 +193,11 @@ def decide(
 
 def _plain(facts: JobFacts, cause: str, settings: JobSettings, now: float) -> Decision:
     retried = {SERVICE, CAPACITY} | ({RUNTIME} if settings.restart_at_max_runtime else set[str]())
-    told = facts.failure or facts.secondary
+    reported = facts.failure or facts.secondary
     if cause in retried:
-        return _again(facts, cause, f"ended for reasons of {cause}: {told}", settings, now, None)
+        return _again(facts, cause, f"ended for reasons of {cause}: {reported}", settings, now, None)
     words = _WORDS.get(cause, "why it ended is not known to be the service's fault")
-    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {told}")
+    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {reported}")
 
 
 def _again(
@@ -229,7 +229,7 @@ class Sickness:
     """Look again then: it is too early to believe the alarm."""
 
 
-def judge(facts: JobFacts, firing: Mapping[str, float], settings: JobSettings, *, now: float) -> Sickness:
+def verify(facts: JobFacts, firing: Mapping[str, float], settings: JobSettings, *, now: float) -> Sickness:
     """Weigh the alarms that are on: kind to the onset that each tells, in seconds since 1970.
 
     NaN is believed at once; the others not before the job has trained for a while, as a loss falls steeply at first.
@@ -355,13 +355,13 @@ class Record:
     def known(self, jobs: Iterable[str]) -> set[str]:
         """Return those of `jobs` that have an entry."""
         found: set[str] = set()
-        asked: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
-        while asked:
-            wanted: Any = {"Keys": asked[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
+        requested: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
+        while requested:
+            wanted: Any = {"Keys": requested[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
             answer: Any = self._dynamodb.batch_get_item(RequestItems={self._table: wanted})
             found |= {item["job"]["S"] for item in answer["Responses"].get(self._table, ())}
             left: Any = answer.get("UnprocessedKeys", {}).get(self._table, {"Keys": []})
-            asked = [*left["Keys"], *asked[_AT_ONCE:]]
+            requested = [*left["Keys"], *requested[_AT_ONCE:]]
         return found
 
     def unfinished(self) -> Iterator[str]:

@@ -29,9 +29,9 @@ from .decide import (
     Entry,
     JobFacts,
     decide,
-    judge,
     read_job,
     read_tags,
+    verify,
 )
 from .settings import JobSettings, unmeasured
 
@@ -66,7 +66,7 @@ CARRIED = (
     "VpcConfig",
 )
 """Every member of CreateTrainingJob's request that DescribeTrainingJob tells; not told is SessionChainingConfig."""
-TOLD_ONLY = {"ResourceConfig": ("SelectedInstanceType", "SelectedInstanceCount")}
+REPORTED_ONLY = {"ResourceConfig": ("SelectedInstanceType", "SelectedInstanceCount")}
 """Fields that are "read-only and not accepted in CreateTrainingJob requests"."""
 MORE_LATER = ("ResourceLimitExceeded", "ThrottlingException", "Throttling", "ServiceUnavailable", "InternalFailure")
 """What CreateTrainingJob answers when it may succeed later: quotas, and what passes."""
@@ -81,7 +81,7 @@ class NameTaken(Exception):
 def restart_request(facts: JobFacts, successor: str, checkpoint_uri: str | None) -> dict[str, Any]:
     """Return CreateTrainingJob's request; `checkpoint_uri` replaces the place of the checkpoints, if there is one."""
     request = {name: facts.description[name] for name in CARRIED if facts.description.get(name) not in (None, {}, [])}
-    for name, fields in TOLD_ONLY.items():
+    for name, fields in REPORTED_ONLY.items():
         if name in request:
             request[name] = {key: value for key, value in request[name].items() if key not in fields}
     if checkpoint_uri is not None:
@@ -200,8 +200,8 @@ def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
     entry = parts.record.read(name)
     if entry is not None and not entry.open:
         return
-    facts = read_job(parts.clients.sagemaker, name) if parts.surroundings.may_watch(name) else None
-    if facts is None or not parts.surroundings.watches(name, facts.tags):
+    facts = read_job(parts.clients.sagemaker, name) if parts.deployed_environment.may_watch(name) else None
+    if facts is None or not parts.deployed_environment.watches(name, facts.tags):
         _LOG.info("%s is no job of this watch", name)
         if entry is not None:
             _let_go(parts, name, entry)
@@ -209,7 +209,7 @@ def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
     if entry is None:
         parts.record.begin(name, {"root": facts.root, "attempt": facts.attempt})
         entry = _entry(parts, name)
-    settings = parts.surroundings.settings.of(facts.root)
+    settings = parts.deployed_environment.settings.of(facts.root)
     if facts.ended:
         _look_at_ended(parts, facts, entry, settings, again=again)
     elif facts.status == "InProgress":
@@ -224,7 +224,7 @@ def _let_go(parts: Parts, name: str, entry: Entry) -> None:
     elif entry.decision == RESTART:
         parts.record.give_up(name, why)
     entry = _entry(parts, name)
-    _tell_decision(parts, name, entry)
+    _report_decision(parts, name, entry)
     parts.alarms.delete(name)
     parts.record.close(name)
 
@@ -237,7 +237,7 @@ def _look_at_running(parts: Parts, facts: JobFacts, entry: Entry, settings: JobS
         return
     if entry.text("alarms") is None:
         _make_alarms(parts, facts, entry, settings)
-    sickness = judge(facts, parts.alarms.firing(facts.name), settings, now=parts.now())
+    sickness = verify(facts, parts.alarms.firing(facts.name), settings, now=parts.now())
     if sickness.stop:
         parts.record.diverged(facts.name, sickness.stop)
         entry = _entry(parts, facts.name)
@@ -261,10 +261,10 @@ def _stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -
     # SIGTERM, then two minutes for the program to save: docs.aws.amazon.com/sagemaker/latest/APIReference/
     # API_StopTrainingJob.html. What it saves then is newer than the onset, and never what is gone on from.
     parts.clients.sagemaker.stop_training_job(TrainingJobName=facts.name)
-    _tell_stop(parts, facts, entry, divergence)
+    _report_stop(parts, facts, entry, divergence)
 
 
-def _tell_stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -> None:
+def _report_stop(parts: Parts, facts: JobFacts, entry: Entry, divergence: Divergence) -> None:
     if entry.text("told_stop") is None:
         reason = f"{divergence.kind}: it is stopped, to go on from the checkpoint before"
         parts.teller.tell(about=facts.name, what="stop", words={"why": reason, "root": facts.root})
@@ -279,17 +279,17 @@ def _notice(parts: Parts, job: str, entry: Entry, words: str) -> None:
 
 def _look_at_ended(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSettings, *, again: bool) -> None:
     if entry.divergence:
-        _tell_stop(parts, facts, entry, entry.divergence)
+        _report_stop(parts, facts, entry, entry.divergence)
     if entry.decision is None:
         _decide(parts, facts, entry.divergence, settings)
         entry = _entry(parts, facts.name)
-    _tell_decision(parts, facts.name, entry)
+    _report_decision(parts, facts.name, entry)
     parts.alarms.delete(facts.name)
     if entry.decision == RESTART and entry.text("created") is None:
         if not start_successor(parts, facts, entry, settings, again=again):
             return
         entry = _entry(parts, facts.name)
-        _tell_decision(parts, facts.name, entry)
+        _report_decision(parts, facts.name, entry)
     parts.record.close(facts.name)
 
 
@@ -302,7 +302,7 @@ def _decide(parts: Parts, facts: JobFacts, divergence: Divergence | None, settin
     parts.record.decide(facts.name, decision, parts.now())
 
 
-def _tell_decision(parts: Parts, job: str, entry: Entry) -> None:
+def _report_decision(parts: Parts, job: str, entry: Entry) -> None:
     if entry.decision is None or entry.text("told") == entry.decision:
         return
     words = {"why": entry.text("reason"), "cause": entry.text("cause"), "root": entry.text("root")}
@@ -345,7 +345,7 @@ def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
     both = (*pages.paginate(StatusEquals="InProgress"), *pages.paginate(LastModifiedTimeAfter=since))
     jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in both for job in page["TrainingJobSummaries"]}
     # Others' jobs may be many, and their tags not the watch's to read: where names tell, only those are asked.
-    likely = {name for name in jobs if parts.surroundings.may_watch(name)}
+    likely = {name for name in jobs if parts.deployed_environment.may_watch(name)}
     for name in sorted(likely - unfinished - parts.record.known(likely)):
         if _may_be_ours(parts, name, jobs[name]):
             yield name
@@ -353,7 +353,7 @@ def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
 
 def _may_be_ours(parts: Parts, name: str, arn: str) -> bool:
     try:
-        return parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, arn))
+        return parts.deployed_environment.watches(name, read_tags(parts.clients.sagemaker, arn))
     except ClientError as error:
         # Its own look asks again, and fails by itself: one job that may not be asked for must not end the sweep.
         _LOG.warning("whose %s is cannot be told: %s", name, error)

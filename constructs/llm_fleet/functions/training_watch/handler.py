@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from .clusters import Clients, ClusterEvent, Parts, look_at_cluster, parse_cluster_event
 from .follow_job import look_at_job, sweep
-from .settings import Surroundings, job_of_alarm
+from .settings import DeployedEnvironment, job_of_alarm
 
 TRAINING = "SageMaker Training Job State Change"
 ALARM = "CloudWatch Alarm State Change"
@@ -85,7 +85,9 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
     """Serve a batch of the queue, or one message by itself; see `serve`."""
     ends = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _SPARED
     parts = Parts(
-        surroundings=Surroundings.read(os.environ), clients=Clients.make(), in_time=lambda: time.monotonic() < ends
+        deployed_environment=DeployedEnvironment.read(os.environ),
+        clients=Clients.make(),
+        in_time=lambda: time.monotonic() < ends,
     )
     answer = serve(parts, event)
     raise_when_none_was_served(event, answer)
@@ -112,7 +114,7 @@ def serve(parts: Parts, event: Mapping[str, Any]) -> dict[str, Any]:
     A document that is no batch is served as one message, whose failure is raised.
     """
     if "Records" not in event:
-        _serve_one(parts, parse_event(event, alarm_prefix=parts.surroundings.alarm_prefix))
+        _serve_one(parts, parse_event(event, alarm_prefix=parts.deployed_environment.alarm_prefix))
         return {"batchItemFailures": []}
     failed = [record["messageId"] for record in event["Records"] if not _served(parts, record)]
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
@@ -135,7 +137,7 @@ def _hint(parts: Parts, body: str) -> Hint:
         return Unknown(why="the message is no JSON")
     if not isinstance(document, dict):
         return Unknown(why="the message is no object")
-    return parse_event(cast(dict[str, Any], document), alarm_prefix=parts.surroundings.alarm_prefix)
+    return parse_event(cast(dict[str, Any], document), alarm_prefix=parts.deployed_environment.alarm_prefix)
 
 
 def _serve_one(parts: Parts, hint: Hint) -> None:

@@ -74,7 +74,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class DeployedEnvironment:
     """The environment of the function."""
 
     watch: str
@@ -85,7 +85,7 @@ class Surroundings:
     settings: Settings
 
     @classmethod
-    def read(cls, environment: Mapping[str, str]) -> "Surroundings":
+    def read(cls, environment: Mapping[str, str]) -> "DeployedEnvironment":
         """Read the variables; raises `KeyError` for one that is missing."""
         return cls(
             watch=environment["WATCH"],
@@ -124,8 +124,8 @@ def onset_of(alarm: Mapping[str, Any]) -> float:
     changed: datetime = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
     periods = [query["MetricStat"]["Period"] for query in alarm.get("Metrics", ()) if "MetricStat" in query]
     period = max([alarm.get("Period") or 0, *periods])
-    asked = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
-    return min([asked, *_bad_datapoints(alarm)])
+    requested = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
+    return min([requested, *_bad_datapoints(alarm)])
 
 
 def _bad_datapoints(alarm: Mapping[str, Any]) -> Iterator[float]:

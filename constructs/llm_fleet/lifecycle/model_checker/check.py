@@ -26,7 +26,7 @@ _TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
 _SIZES = {"tensor_parallel": "tensor parallelism", "batch_size": "batches of", "sequence_length": "sequences of"}
 _TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Servers are told the short name, optimum-neuron writes the long one."""
-_ASKED_VARIABLE = "LLM_FLEET_MODEL_ASKED"
+_REQUESTED_VARIABLE = "LLM_FLEET_MODEL_ASKED"
 _PATH_VARIABLE = "LLM_FLEET_MODEL_PATH"
 
 
@@ -65,7 +65,7 @@ class Folder(Files):
             return opened.read()
 
 
-def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
+def findings(requested: Mapping[str, Any], files: Files) -> list[str]:
     """Return what is wrong with the model, each as one line that begins with a word that never changes.
 
     `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` and `dtype`
@@ -76,16 +76,16 @@ def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
     if not names:
         return [f"model-missing: there is nothing at {files.place}; look at its address, and at who may read it"]
     try:
-        told = _told(names, files)
+        reported = _reported(names, files)
     except ValueError as error:
         return [f"model-unreadable: {files.place} has a file that cannot be read: {error}; put the model there anew"]
-    found = list(_incomplete(asked, names, told is not None, files.place))
-    if asked["compiled"] and told is not None:
-        found += _mismatches(asked, told, files.place)
+    found = list(_incomplete(requested, names, reported is not None, files.place))
+    if requested["compiled"] and reported is not None:
+        found += _mismatches(requested, reported, files.place)
     return found
 
 
-def _incomplete(asked: Mapping[str, Any], names: set[str], told: bool, place: str) -> Iterator[str]:
+def _incomplete(requested: Mapping[str, Any], names: set[str], reported: bool, place: str) -> Iterator[str]:
     if CONFIG not in names:
         yield f"model-missing: {place} has no {CONFIG}; name the folder that the model's own files are in"
     weights = any(name.endswith(_WEIGHTS) for name in names)
@@ -94,22 +94,22 @@ def _incomplete(asked: Mapping[str, Any], names: set[str], told: bool, place: st
             f"model-without-weights: {place} has no weights: a model that is exported by its id on the Hub leaves them "
             f"there; export it from a folder"
         )
-    if not asked["compiled"] or asked["layout"] != "optimum":
+    if not requested["compiled"] or requested["layout"] != "optimum":
         return
-    if not (told and COMPILED_FILE in names):
-        lacking = COMPILED_FILE if told else OPTIMUM
+    if not (reported and COMPILED_FILE in names):
+        lacking = COMPILED_FILE if reported else OPTIMUM
         yield (
             f"model-not-compiled: {place} has no {lacking}, so it was not exported for Neuron in the form that the "
             f"server loads; export it, or say that it is not compiled"
         )
-    elif weights and asked["shards_needed"] and not any(name.startswith(_SHARDS) for name in names):
+    elif weights and requested["shards_needed"] and not any(name.startswith(_SHARDS) for name in names):
         yield (
             f"model-not-sharded: {place} has its weights in one piece, and the host has no memory to share them out "
             f"while loading; export it from a folder, which writes shards, or take a host of more memory"
         )
 
 
-def _told(names: set[str], files: Files) -> dict[str, Any] | None:
+def _reported(names: set[str], files: Files) -> dict[str, Any] | None:
     """Return what the model was compiled for, by the names of what is asked; `None` where it was not compiled."""
     if MARKER in names:
         return _object(files, MARKER)
@@ -141,27 +141,27 @@ def _of_optimum(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _mismatches(asked: Mapping[str, Any], told: Mapping[str, Any], place: str) -> Iterator[str]:
-    target = told.get("target")
-    if target and _TARGETS.get(target, target) != _TARGETS.get(asked["target"], asked["target"]):
+def _mismatches(requested: Mapping[str, Any], reported: Mapping[str, Any], place: str) -> Iterator[str]:
+    target = reported.get("target")
+    if target and _TARGETS.get(target, target) != _TARGETS.get(requested["target"], requested["target"]):
         yield (
-            f"model-mismatch: {place} was compiled for {target}, and is to run on {asked['target']}; serve it there, "
-            f"or export it anew"
+            f"model-mismatch: {place} was compiled for {target}, but the service runs {requested['target']}; serve it "
+            f"there, or export it again"
         )
     for name, title in _SIZES.items():
-        made = told.get(name)
-        if made is not None and made != asked[name]:
+        made = reported.get(name)
+        if made is not None and made != requested[name]:
             yield (
-                f"model-mismatch: {place} was compiled for {title} {made}, and the server asks for {asked[name]}; "
+                f"model-mismatch: {place} was compiled for {title} {made}, and the server asks for {requested[name]}; "
                 f"write {name} {made}, or export it anew"
             )
-    made, needed = _type(told.get("dtype")), _type(asked["dtype"])
+    made, needed = _type(reported.get("dtype")), _type(requested["dtype"])
     if made and needed and made != needed:
         yield (
             f"model-mismatch: {place} was compiled in {made}, and the server asks for {needed}; tell the server to "
             f"cast to {made}, or export it anew"
         )
-    made, needed = _release(told.get("compiler")), _release(asked["compiler"])
+    made, needed = _release(reported.get("compiler")), _release(requested["compiler"])
     if made and needed and made != needed:
         yield (
             f"model-mismatch: {place} was compiled by neuronx-cc {made}, and the server's image has {needed}; "
@@ -192,7 +192,7 @@ def _object(files: Files, name: str) -> dict[str, Any]:
 def main(environment: Mapping[str, str]) -> int:
     """Check the folder that the environment names, say what is found, and return the exit code."""
     folder = Folder(environment[_PATH_VARIABLE])
-    found = findings(json.loads(environment[_ASKED_VARIABLE]), folder)
+    found = findings(json.loads(environment[_REQUESTED_VARIABLE]), folder)
     for line in found or [f"model-ok: {folder.place} is as the server asks for it"]:
         print(line, flush=True)
     return 1 if found else 0

@@ -67,16 +67,16 @@ def _serve(event: dict[str, Any]) -> Answer:
     return Answer(physical_id=physical_id, data={"Place": files.place}, failure="; ".join(found) or None)
 
 
-def _patiently(asked: dict[str, Any], files: Prefix) -> list[str]:
+def _patiently(requested: dict[str, Any], files: Prefix) -> list[str]:
     """Return what is wrong. Right after an update of the policy, S3 may still deny what it already allows."""
     for delay in _POLICY_DELAYS:
         try:
-            return findings(asked, files)
+            return findings(requested, files)
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") not in _DENIED:
                 raise
             time.sleep(delay)
-    return findings(asked, files)
+    return findings(requested, files)
 
 
 def _unreachable(properties: dict[str, Any], error: ClientError) -> str:

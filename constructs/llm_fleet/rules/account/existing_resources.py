@@ -318,7 +318,7 @@ class ExistingFileSystem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldFileSystem:
+class ReportedFileSystem:
     """What the fleet file says of it; `None` where it says nothing."""
 
     kind: str
@@ -331,15 +331,15 @@ class ToldFileSystem:
 
 
 @rule
-def check_file_system(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+def check_file_system(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
     """Return where the two differ, and whether it can be mounted now."""
     if real.lifecycle in _USABLE:
-        yield from _place(real, told)
-        yield from _differences(real, told)
+        yield from _place(real, reported)
+        yield from _differences(real, reported)
         return
     yield Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
-        path=told.path,
+        path=reported.path,
         message=f"the file system {real.file_system_id} is {real.lifecycle}, and cannot be mounted",
         value=real.lifecycle,
         allowed=" or ".join(_USABLE),
@@ -348,36 +348,36 @@ def check_file_system(real: ExistingFileSystem, told: ToldFileSystem) -> Iterato
     )
 
 
-def _place(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
-    if told.zone is not None and told.zone not in real.zones:
+def _place(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
+    if reported.zone is not None and reported.zone not in real.zones:
         zones = ", ".join(real.zones)
         yield Problem(
             code=CheckCode.FILE_SYSTEM_ZONE,
-            path=(*told.path, "az"),
-            message=f"the file system {real.file_system_id} stands in {zones}, and the fleet file says {told.zone}",
-            value=told.zone,
+            path=(*reported.path, "az"),
+            message=f"the file system {real.file_system_id} stands in {zones}, and the fleet file says {reported.zone}",
+            value=reported.zone,
             allowed=zones,
             remedy=f"write `az: {real.zones[0]}`, and put the nodes there too: each byte across AZs is paid, and slow"
             if real.zones
             else "leave `az` out",
         )
-    if told.vpc_id is not None and real.vpc_id != told.vpc_id:
+    if reported.vpc_id is not None and real.vpc_id != reported.vpc_id:
         yield Problem(
             code=CheckCode.FILE_SYSTEM_ZONE,
-            path=told.path,
-            message=f"the file system {real.file_system_id} is in {real.vpc_id}, and the nodes in {told.vpc_id}",
+            path=reported.path,
+            message=f"the file system {real.file_system_id} is in {real.vpc_id}, and the nodes in {reported.vpc_id}",
             value=real.vpc_id,
-            allowed=told.vpc_id,
+            allowed=reported.vpc_id,
             remedy="put the nodes into its VPC, or peer the two and see that their routes reach each other",
         )
 
 
-def _differences(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Problem]:
+def _differences(real: ExistingFileSystem, reported: ReportedFileSystem) -> Iterator[Problem]:
     pairs = {
-        "kind": (real.kind, told.kind),
-        "mount_name": (real.mount_name, told.mount_name),
-        "dns_name": (real.dns_name, told.dns_name),
-        "efa": (real.efa, told.efa),
+        "kind": (real.kind, reported.kind),
+        "mount_name": (real.mount_name, reported.mount_name),
+        "dns_name": (real.dns_name, reported.dns_name),
+        "efa": (real.efa, reported.efa),
     }
     for key, (is_so, says) in pairs.items():
         if says is None or is_so is None or is_so == says:
@@ -385,10 +385,10 @@ def _differences(real: ExistingFileSystem, told: ToldFileSystem) -> Iterator[Pro
         shown = str(is_so).lower() if isinstance(is_so, bool) else is_so
         yield Problem(
             code=CheckCode.FILE_SYSTEM_OTHER,
-            path=told.path if key == "kind" else (*told.path, key),
+            path=reported.path if key == "kind" else (*reported.path, key),
             message=f"the file system {real.file_system_id} has the {key} {shown}, and the fleet file says "
             f"{str(says).lower() if isinstance(says, bool) else says}",
             value=says,
             allowed=str(shown),
-            remedy=f"name a file system that is {told.kind}" if key == "kind" else f"write `{key}: {shown}`",
+            remedy=f"name a file system that is {reported.kind}" if key == "kind" else f"write `{key}: {shown}`",
         )

@@ -342,7 +342,7 @@ class QuotaGranted:
     in_use: float | None = None
     """What others than the fleet use of it; `None` where AWS does not tell."""
     adjustable: bool = True
-    asked_for: float | None = None
+    requested_for: float | None = None
     """What somebody has asked for already, and AWS has not answered."""
 
 
@@ -369,8 +369,8 @@ def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -
 def _remedy(need: QuotaNeed, granted: QuotaGranted, wanted: float, region: str) -> str:
     if not granted.adjustable:
         return "AWS does not raise this quota: make the fleet smaller, or use another account or region"
-    if granted.asked_for is not None and granted.asked_for >= wanted:
-        return f"{_number(granted.asked_for)} have been asked for already: wait for AWS to answer"
+    if granted.requested_for is not None and granted.requested_for >= wanted:
+        return f"{_number(granted.requested_for)} have been asked for already: wait for AWS to answer"
     return f"ask for more with `{request_command(need.quota.service, granted.code, wanted, region)}`"
 
 

@@ -31,15 +31,15 @@ def check_subnet_place(
 ) -> Iterator[Problem]:
     """Return a problem when the subnet is of another VPC or AZ than the fleet file says."""
     found = {"VPC": (subnet.vpc_id, vpc_id), "AZ": (subnet.zone, zone)}
-    for what, (real, told) in found.items():
-        if real != told:
+    for what, (real, reported) in found.items():
+        if real != reported:
             yield Problem(
                 code=CheckCode.SUBNET_ELSEWHERE,
                 path=path,
-                message=f"{subnet.subnet_id} is in the {what} {real}, and the fleet file says {told}",
+                message=f"{subnet.subnet_id} is in the {what} {real}, and the fleet file says {reported}",
                 value=subnet.subnet_id,
-                allowed=f"a subnet of {told}",
-                remedy=f"name a subnet of {told}: `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}` "
+                allowed=f"a subnet of {reported}",
+                remedy=f"name a subnet of {reported}: `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}` "
                 "lists them, with AvailabilityZoneId",
             )
 
@@ -231,12 +231,12 @@ def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], 
     `rules`: EC2's `SecurityGroupRules`, without those of the fleet's own stacks.
     """
     for path in dict.fromkeys(one.path for one in new):
-        asked = [one for one in new if one.path == path]
-        there = [(one, rule) for one in asked for rule in rules if one.is_that(rule)]
+        requested = [one for one in new if one.path == path]
+        there = [(one, rule) for one in requested for rule in rules if one.is_that(rule)]
         if not there:
             continue
         first, rule = there[0]
-        all_there = len(there) == len(asked) and path[-1] == "security_group"
+        all_there = len(there) == len(requested) and path[-1] == "security_group"
         revoke = (
             f"`aws ec2 revoke-security-group-ingress --group-id {first.group_id} --security-group-rule-ids "
             f"{rule['SecurityGroupRuleId']} --region {region}`"
@@ -244,7 +244,7 @@ def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], 
         yield Problem(
             code=CheckCode.RULE_EXISTS,
             path=path,
-            message=f"of the {len(asked)} security group rules that the deployment makes for this, {len(there)} "
+            message=f"of the {len(requested)} security group rules that the deployment makes for this, {len(there)} "
             f"exist already, e.g. {rule['SecurityGroupRuleId']}, by which {first.group_id} lets {first.peer_id} "
             "in; EC2 refuses a rule that exists (InvalidPermission.Duplicate), and the deployment fails",
             value=first.group_id,
@@ -275,8 +275,8 @@ def check_efa_rules(group: SecurityGroup, *, region: str, path: tuple[PathPart, 
     EFA's traffic is no IP: a rule by CIDR, even 0.0.0.0/0, does not let it through (HyperPod developer guide). Each
     group of a node must have both rules.
     """
-    told = {"ingress": ("in from", group.ingress), "egress": ("out to", group.egress)}
-    for side, (words, rules) in told.items():
+    reported = {"ingress": ("in from", group.ingress), "egress": ("out to", group.egress)}
+    for side, (words, rules) in reported.items():
         if not any(rule.get("IpProtocol") == _ALL and group.group_id in _groups_of(rule) for rule in rules):
             yield Problem(
                 code=CheckCode.EFA_RULES,

@@ -7,7 +7,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.instance_type import check_instance_type
 from llm_fleet.rules.problem import Problem, is_unresolved, rule
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.values import check_hyphenated_name, check_number, mend_hyphenated_name, repeated
+from llm_fleet.rules.values import check_hyphenated_name, check_number, fix_hyphenated_name, repeated
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
@@ -60,7 +60,7 @@ def check_partition(group: InstanceGroup) -> Iterator[Problem]:
             "partition",
             Code.PARTITION_MISSING,
             "a compute group needs a partition, else no job can be sent to it",
-            f"write a partition, e.g. {mend_hyphenated_name(group.name, limit) or 'workers'!r}",
+            f"write a partition, e.g. {fix_hyphenated_name(group.name, limit) or 'workers'!r}",
         )
     elif not is_unresolved(group.node_type) and group.node_type is not NodeType.COMPUTE and group.partition is not None:
         yield group.wrong(

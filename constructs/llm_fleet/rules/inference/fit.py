@@ -240,8 +240,8 @@ def _smallest(question: _Question, families: tuple[str, ...]) -> tuple[str, int]
 def _cores_that_fit(question: _Question, instance: NeuronInstance) -> int | None:
     """Return over how many cores it fits: as asked where that does, else as many as there can be."""
     allowed = [cores for cores in instance.tensor_parallel if cores <= instance.cores]
-    asked = [cores for cores in allowed if cores == question.tensor_parallel]
-    return next((cores for cores in [*asked, *reversed(allowed)] if question.on(instance, cores).fits), None)
+    requested = [cores for cores in allowed if cores == question.tensor_parallel]
+    return next((cores for cores in [*requested, *reversed(allowed)] if question.on(instance, cores).fits), None)
 
 
 def _families(server: ModelServer) -> tuple[str, ...]:

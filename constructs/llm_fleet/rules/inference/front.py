@@ -225,8 +225,8 @@ def check_front_place(
 @rule
 def check_jwt(front: Front) -> Iterator[Problem]:
     """Return what is wrong with the tokens that `front` asks for; paths begin with the front's attributes."""
-    asked = front.authentication is Authentication.JWT
-    if asked and front.certificate_arn is None:
+    requested = front.authentication is Authentication.JWT
+    if requested and front.certificate_arn is None:
         yield front.wrong(
             "certificate_arn",
             Code.FRONT_JWT_HTTPS,
@@ -234,7 +234,7 @@ def check_jwt(front: Front) -> Iterator[Problem]:
             "name a certificate of the front's region, or ask for an API key",
             allowed="the ARN of a certificate in ACM",
         )
-    if asked and front.jwt is None:
+    if requested and front.jwt is None:
         yield front.wrong(
             "jwt",
             Code.FRONT_JWT,
@@ -242,7 +242,7 @@ def check_jwt(front: Front) -> Iterator[Problem]:
             "name the issuer and its JWKS endpoint",
             allowed="an issuer, and where its keys are",
         )
-    if front.jwt is not None and not asked:
+    if front.jwt is not None and not requested:
         yield front.wrong(
             "jwt",
             Code.FRONT_JWT,

@@ -32,7 +32,7 @@ from llm_fleet.spec.service import Capacity, Hosts
 
 def check_hosts(hosts: Hosts) -> list[Problem]:
     """Check what hosts alone can tell. Paths are its attribute names."""
-    return [*_check_ami(hosts), *_check_driver_form(hosts), *_check_volume_is_sold(hosts)]
+    return [*_check_ami(hosts), *_check_driver_form(hosts), *_check_volume_is_offered(hosts)]
 
 
 def check_hosts_with(hosts: Hosts, *, server: ModelServer, model: Model) -> list[Problem]:
@@ -48,7 +48,7 @@ def _check_driver_form(hosts: Hosts) -> list[Problem]:
 
 
 @rule
-def _check_volume_is_sold(hosts: Hosts) -> Iterator[Problem]:
+def _check_volume_is_offered(hosts: Hosts) -> Iterator[Problem]:
     size, facts = hosts.root_volume_gib, host_facts()
     if size is None or is_unresolved(size) or facts.root_minimum_gib <= size <= facts.root_maximum_gib:
         return
@@ -64,7 +64,7 @@ def _check_volume_is_sold(hosts: Hosts) -> Iterator[Problem]:
 
 def _check_room(hosts: Hosts, server: ModelServer, kept_gib: int) -> Iterator[Problem]:
     size = hosts.root_volume_gib
-    if size is None or is_unresolved((size, kept_gib)) or _check_volume_is_sold(hosts):
+    if size is None or is_unresolved((size, kept_gib)) or _check_volume_is_offered(hosts):
         return
     image_gib = model_servers()[server.kind].image_gib
     least = least_root_gib(image_gib, cache_gib=kept_gib)

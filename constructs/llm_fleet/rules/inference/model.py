@@ -134,11 +134,11 @@ def _on_hub(location: str) -> Iterator[Problem]:
         return
     address = location.removeprefix("https://huggingface.co/").strip("/")
     meant = "/".join(address.split("/")[:2])
-    told = location.startswith("https://") and _HUB_ID.fullmatch(meant)
+    reported = location.startswith("https://") and _HUB_ID.fullmatch(meant)
     yield Problem(
         code=Code.MODEL_HUB_ID,
         message="no id of a model on the Hugging Face Hub",
-        remedy=f"write {meant!r}" if told else "write owner/name, as the model's page on huggingface.co shows it",
+        remedy=f"write {meant!r}" if reported else "write owner/name, as the model's page on huggingface.co shows it",
         allowed="owner/name",
     )
 
@@ -303,7 +303,7 @@ _CAST_TYPE = "bf16"
 """What models are published in."""
 
 
-def asked_of_model(server: ModelServer, model: Model, instance: NeuronInstance) -> Mapping[str, Any]:
+def requested_of_model(server: ModelServer, model: Model, instance: NeuronInstance) -> Mapping[str, Any]:
     """Return what `server` on `instance` asks of `model`, as `findings` of the model's check takes it.
 
     The compiler of another image than the catalog's is not known, and so not compared.

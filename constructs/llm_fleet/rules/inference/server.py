@@ -169,8 +169,8 @@ def _example(facts: ModelServerFacts) -> str:
 def check_settings(server: ModelServer, *, sizes_are_known: bool = True) -> list[Problem]:
     """Return which settings `server` does not take, and which contradict its sizes. Types are those of its fields."""
     known = server_settings(server.kind)
-    told = {name: value for name, value in server.settings.items() if not is_unresolved(value)}
-    problems = [problem for name, value in told.items() for problem in _check_value(known[name], value)]
+    reported = {name: value for name, value in server.settings.items() if not is_unresolved(value)}
+    problems = [problem for name, value in reported.items() for problem in _check_value(known[name], value)]
     return problems or ([*_check_tokens(server)] if sizes_are_known else [])
 
 

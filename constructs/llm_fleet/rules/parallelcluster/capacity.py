@@ -24,12 +24,12 @@ def check_reservation(reservation: CapacityReservation | None) -> Iterator[Probl
     """Check that a reservation is told in one way, and by something of the right form."""
     if reservation is None:
         return
-    told, arn = reservation.reservation_id, reservation.resource_group_arn
-    if (told is None) == (arn is None):
+    reported, arn = reservation.reservation_id, reservation.resource_group_arn
+    if (reported is None) == (arn is None):
         yield Problem(
             code=Code.PC_RESERVATION,
             message="the reservation is told by an id and by a resource group"
-            if told is not None
+            if reported is not None
             else "the reservation is told neither by an id nor by a resource group",
             remedy="give the id of one reservation, or the ARN of a group of them",
             path=("capacity_reservation",),

@@ -72,9 +72,9 @@ def immutable_parts(configuration: Section) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     # Queues are left out before anything else: they are the bulk of a configuration, and nothing of them counts.
     scheduling = {**section_at(configuration, "Scheduling"), "SlurmQueues": None}
-    told = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
-    _collect(top_level_keys(), told, "", parts)
-    for home in items_at(told, "SharedStorage"):
+    reported = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
+    _collect(top_level_keys(), reported, "", parts)
+    for home in items_at(reported, "SharedStorage"):
         if home.get("MountDir") in HOME_DIRS:
             _collect(top_level_keys()["SharedStorage"].children, home, "SharedStorage[/home]/", parts)
     unknown = [path for path, value in parts.items() if is_unresolved(json.dumps(value))]
@@ -129,13 +129,13 @@ def check_cluster_name(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
     if not faults:
         return
-    mended = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
+    repaired = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
     why = "; Slurm's tables in the database begin with it" if accounting else ""
     yield cluster.wrong(
         "cluster_name",
         Code.PC_CLUSTER_NAME,
         f"the cluster name {' and '.join(faults)}",
-        f"write {mended!r}" if mended else "give the cluster a name that begins with a letter",
+        f"write {repaired!r}" if repaired else "give the cluster a name that begins with a letter",
         allowed=f"1 to {longest} letters, digits and hyphens, a letter first; "
         f"{HASH_SUFFIX_LENGTH} more are taken by the hash that tells a new cluster from the old{why}",
     )
@@ -157,11 +157,11 @@ def check_part_name(name: str, *, what: str) -> Iterator[Problem]:
         faults.append("is taken: Slurm reads it as the default of all others")
     if not faults:
         return
-    mended = mend_part_name(name)
+    repaired = fix_part_name(name)
     yield Problem(
         code=Code.PC_NAME,
         message=f"the {what} name {' and '.join(faults)}",
-        remedy=f"write {mended!r}" if mended else f"give the {what} a name that begins with a letter",
+        remedy=f"write {repaired!r}" if repaired else f"give the {what} a name that begins with a letter",
         path=("name",),
         value=name,
         allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, a letter first; "
@@ -169,11 +169,11 @@ def check_part_name(name: str, *, what: str) -> Iterator[Problem]:
     )
 
 
-def mend_part_name(name: str) -> str:
+def fix_part_name(name: str) -> str:
     """Return the legal name most like `name`; empty when nothing of it can stay."""
     limits = parallelcluster_limits()
-    mended = re.sub(r"[^a-z0-9-]+", "-", name.lower()).lstrip("0123456789-")[: limits.part_name.maximum].rstrip("-")
-    return f"{mended}-queue" if mended in limits.reserved_names else mended
+    repaired = re.sub(r"[^a-z0-9-]+", "-", name.lower()).lstrip("0123456789-")[: limits.part_name.maximum].rstrip("-")
+    return f"{repaired}-queue" if repaired in limits.reserved_names else repaired
 
 
 def check_names_unique(cluster: PlacedParallelCluster) -> list[Problem]:
@@ -197,7 +197,7 @@ def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
         Problem(
             code=Code.PC_NAME_TWICE,
             message=f"{count} {what} are called {name!r}",
-            remedy=f"give each a name of its own, e.g. {mend_part_name(name)[:23] + '-2'!r} to the second",
+            remedy=f"give each a name of its own, e.g. {fix_part_name(name)[:23] + '-2'!r} to the second",
             path=(*path, name, "name"),
             value=name,
         )

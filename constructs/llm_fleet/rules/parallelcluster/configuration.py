@@ -44,7 +44,7 @@ def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[
         read = read_value(value, key.kind)
     except WrongTypeError:
         return [wrong_type(value, key, path, _KINDS[key.kind])]
-    return _told(read, value, key, path)
+    return _reported(read, value, key, path)
 
 
 def wrong_type(value: Any, key: SchemaKey, path: tuple[PathPart, ...], wanted: str) -> Problem:
@@ -95,7 +95,7 @@ def _number(value: float | str, kind: str) -> float:
     return int(number) if kind == "int" else number
 
 
-def _told(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+def _reported(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
     """What is wrong with a value of the right type; at most one thing, for the others would follow from it."""
     if key.one_of and read not in key.one_of:
         names = [str(one) for one in key.one_of]

@@ -142,15 +142,15 @@ def check_mixed_types(resource: ComputeResource) -> Iterator[Problem]:
             value=name,
         )
     for tell in (_vcpus if resource.hyperthreading else _cores, _accelerators):
-        told = {facts.name: tell(facts) for facts in known_types(resource)}
-        if len(set(told.values())) > 1:
-            differing = "; ".join(f"{name} has {what}" for name, what in told.items())
+        reported = {facts.name: tell(facts) for facts in known_types(resource)}
+        if len(set(reported.values())) > 1:
+            differing = "; ".join(f"{name} has {what}" for name, what in reported.items())
             yield resource.wrong(
                 "instance_types",
                 Code.PC_MIXED_TYPES,
                 f"one compute resource is one kind of node to Slurm, and these differ: {differing}",
                 "give each kind a compute resource of its own; both may be in this queue",
-                value=list(told),
+                value=list(reported),
             )
 
 

@@ -159,8 +159,8 @@ def check_overrides(overrides: Mapping[str, Any], place: Place) -> Iterator[Prob
     elif overrides:
         refused = list(_refused(overrides, place))
         schema = check_section(overrides, place, partial=True, partial_below=_rendered_sections(place))
-        told = [problem.path for problem in refused]
-        others = [one for one in schema if not any(one.path[: len(path)] == path for path in told)]
+        reported = [problem.path for problem in refused]
+        others = [one for one in schema if not any(one.path[: len(path)] == path for path in reported)]
         yield from (problem.under("overrides") for problem in (*refused, *others))
 
 
@@ -208,14 +208,14 @@ _CHEF_ATTRIBUTES = ("DevSettings", "Cookbook", "ExtraChefAttributes")
 @rule
 def check_efs_settings(head: HeadNode) -> Iterator[Problem]:
     """Check that settings of an internal EFS come with one (SharedStorageEfsSettingsValidator)."""
-    told = section(head.overrides, "SharedStorageEfsSettings")
-    if told and head.internal_storage != InternalStorage.EFS:
+    reported = section(head.overrides, "SharedStorageEfsSettings")
+    if reported and head.internal_storage != InternalStorage.EFS:
         yield head.wrong(
             ("overrides", "SharedStorageEfsSettings"),
             Code.PC_SETTING,
             "ParallelCluster's own folders lie on EBS, and these are settings of an EFS",
             "write Efs as the head node's internal_storage, or leave them out",
-            value=dict(told),
+            value=dict(reported),
         )
 
 
@@ -225,8 +225,8 @@ def check_directory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
 
     (DomainNameValidator, PasswordSecretArnValidator without its look-up, AdditionalSssdConfigsValidator.)
     """
-    told = section(cluster.overrides, "DirectoryService")
-    name, arn = told.get("DomainName"), told.get("PasswordSecretArn")
+    reported = section(cluster.overrides, "DirectoryService")
+    name, arn = reported.get("DomainName"), reported.get("PasswordSecretArn")
     if isinstance(name, str) and not is_unresolved(name) and not _DOMAIN.fullmatch(name):
         yield _directory(
             "DomainName", name, "this is no name of a domain", "write corp.example.com or DC=corp,DC=example,DC=com"
@@ -238,8 +238,8 @@ def check_directory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
             "the password is read from Secrets Manager, and this is no ARN of a secret",
             "put the password into a secret and write its ARN",
         )
-    sssd = section(told, "AdditionalSssdConfigs")
-    for key in ("id_provider", *(["access_provider"] if told.get("LdapAccessFilter") is not None else ())):
+    sssd = section(reported, "AdditionalSssdConfigs")
+    for key in ("id_provider", *(["access_provider"] if reported.get("LdapAccessFilter") is not None else ())):
         if key in sssd and sssd[key] != "ldap" and not is_unresolved(sssd[key]):
             yield _directory(
                 "AdditionalSssdConfigs",
@@ -280,13 +280,13 @@ def check_chef_attributes(cluster: PlacedParallelCluster) -> Iterator[Problem]:
     except ValueError:
         yield _chef(text, "this is no JSON", "write an object of JSON")
         return
-    told = section({"attributes": attributes}, "attributes", "cluster")
+    reported = section({"attributes": attributes}, "attributes", "cluster")
     for name in _READINESS:
-        if told.get(name) is not None and str(told[name]).lower() not in ("true", "false"):
-            yield _chef(told[name], f"cluster.{name} is neither true nor false", "write true or false")
+        if reported.get(name) is not None and str(reported[name]).lower() not in ("true", "false"):
+            yield _chef(reported[name], f"cluster.{name} is neither true nor false", "write true or false")
     least, seconds = (
         parallelcluster_limits().slurm_reconfigure_timeout,
-        overridden(told, "slurm", "reconfigure_timeout"),
+        overridden(reported, "slurm", "reconfigure_timeout"),
     )
     if seconds is not None and (type(seconds) is not int or seconds <= least):
         yield _chef(seconds, f"cluster.slurm.reconfigure_timeout is no number of seconds above {least}", "raise it")

@@ -61,7 +61,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 _IMAGE_OF_NODES = ("CustomAmi",)
 """Likewise of the `Image` of nodes, which has no `Os`."""
 
-_BESIDE_ID: Mapping[str, tuple[str, ...]] = {
+_NEXT_TO_ID: Mapping[str, tuple[str, ...]] = {
     "FsxLustreSettings": (),
     "EfsSettings": ("EncryptionInTransit", "IamAuthorization", "AccessPointId"),
 }
@@ -127,7 +127,7 @@ def _rules_at(place: str) -> _Rules | None:
     rules = _Rules(
         excluding=tuple(group for group in _EXCLUDING if len(names.intersection(group)) > 1),
         needed=_IMAGE_OF_NODES if of_nodes else _NEEDED.get(name, ()),
-        of_file_system=name in _BESIDE_ID,
+        of_file_system=name in _NEXT_TO_ID,
         of_storage={"StorageType", "MountDir"} <= names,
     )
     return rules if rules != _NO_RULES else None
@@ -138,8 +138,8 @@ _NO_RULES = _Rules(excluding=(), needed=(), of_file_system=False, of_storage=Fal
 
 def _of_file_system(section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...]) -> Iterator[Problem]:
     if section.get("FileSystemId") is not None:
-        beside = ("FileSystemId", *_BESIDE_ID[key.name])
-        yield from (_ignored(name, "FileSystemId", section, path) for name in section if name not in beside)
+        next_to = ("FileSystemId", *_NEXT_TO_ID[key.name])
+        yield from (_ignored(name, "FileSystemId", section, path) for name in section if name not in next_to)
     if section.get("BackupId") is not None:
         yield from (_ignored(name, "BackupId", section, path) for name in section if name in _FROM_BACKUP)
     mode, number = section.get("ThroughputMode"), section.get("ProvisionedThroughput")
@@ -169,12 +169,12 @@ def _of_storage(section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Itera
             )
 
 
-def _ignored(name: str, beside: str, section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Problem:
-    whose = "of a file system that exists already" if beside == "FileSystemId" else "what a backup holds already"
+def _ignored(name: str, next_to: str, section: Mapping[str, Any], path: tuple[PathPart, ...]) -> Problem:
+    whose = "of a file system that exists already" if next_to == "FileSystemId" else "what a backup holds already"
     return Problem(
         code=Code.PC_KEYS_TOGETHER,
         message=f"{name} says {whose} how to make it",
-        remedy=f"leave out {name}, or {beside}",
+        remedy=f"leave out {name}, or {next_to}",
         path=(*path, name),
         value=section[name],
     )

@@ -60,12 +60,12 @@ def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
         faults.append("is taken")
     if not faults:
         return
-    mended = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
+    repaired = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
     yield storage.wrong(
         "name",
         Code.PC_STORAGE_NAME,
         f"the name of the shared storage {' and '.join(faults)}",
-        f"write {mended!r}" if mended and mended not in limits.reserved_names else "write another name",
+        f"write {repaired!r}" if repaired and repaired not in limits.reserved_names else "write another name",
         allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
     )
 
@@ -75,10 +75,10 @@ def check_settings(storage: SharedStorage) -> Iterator[Problem]:
     """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
     if is_unresolved(storage.kind):
         return
-    told = STORAGE_SECTIONS[storage.kind]
-    key = f"SharedStorage[]/{told.section}"
+    reported = STORAGE_SECTIONS[storage.kind]
+    key = f"SharedStorage[]/{reported.section}"
     yield from check_keyed(
-        f"{key}/{told.id_key}",
+        f"{key}/{reported.id_key}",
         storage.existing_id,
         Code.PC_RESOURCE_ID,
         "existing_id",

@@ -146,22 +146,22 @@ def _check_iops(volume: _Volume, kind: EbsVolumeType) -> Iterator[Problem]:
         return
     problems = volume.out_of_range("iops", kind.iops, what="IOPS")
     yield from problems
-    asked = volume.iops if volume.iops is not None else kind.default_iops
-    if problems or asked is None or volume.size is None or is_unresolved((asked, volume.size)):
+    requested = volume.iops if volume.iops is not None else kind.default_iops
+    if problems or requested is None or volume.size is None or is_unresolved((requested, volume.size)):
         return
-    most = volume.size * (kind.iops_per_gib or asked)
-    if asked > most:
+    most = volume.size * (kind.iops_per_gib or requested)
+    if requested > most:
         yield volume.wrong(
             "iops" if volume.iops is not None else "size",
-            f"{volume.size} GiB of {kind.name} have {most} IOPS at most, and {asked} are asked for",
-            f"take {-(-asked // (kind.iops_per_gib or 1))} GiB or more, or fewer IOPS",
+            f"{volume.size} GiB of {kind.name} have {most} IOPS at most, and {requested} are asked for",
+            f"take {-(-requested // (kind.iops_per_gib or 1))} GiB or more, or fewer IOPS",
         )
 
 
 def _check_throughput(volume: _Volume, kind: EbsVolumeType) -> Iterator[Problem]:
     """EbsVolumeThroughputValidator, EbsVolumeThroughputIopsValidator; stricter where the type takes none."""
-    asked = volume.throughput
-    if asked is None:
+    requested = volume.throughput
+    if requested is None:
         return
     if kind.throughput is None:
         yield volume.wrong("throughput", f"{kind.name} takes no throughput", "leave it out, or take gp3")
@@ -169,12 +169,17 @@ def _check_throughput(volume: _Volume, kind: EbsVolumeType) -> Iterator[Problem]
     problems = volume.out_of_range("throughput", kind.throughput, what="throughput")
     yield from problems
     iops = volume.iops if volume.iops is not None else kind.default_iops
-    if problems or iops is None or is_unresolved((asked, iops)) or asked <= iops * (kind.throughput_per_iops or asked):
+    if (
+        problems
+        or iops is None
+        or is_unresolved((requested, iops))
+        or requested <= iops * (kind.throughput_per_iops or requested)
+    ):
         return
     yield volume.wrong(
         "throughput",
         f"{iops} IOPS carry {int(iops * (kind.throughput_per_iops or 1))} MiB/s at most",
-        f"ask for {int(asked / (kind.throughput_per_iops or 1))} IOPS, or for {DEFAULT_EBS_THROUGHPUT} MiB/s",
+        f"ask for {int(requested / (kind.throughput_per_iops or 1))} IOPS, or for {DEFAULT_EBS_THROUGHPUT} MiB/s",
     )
 
 
@@ -302,16 +307,16 @@ def _check_links(settings: _Settings) -> Iterator[Problem]:
     given = [key for key in _S3_LINKED if settings.get(key) is not None]
     for key in given if "ImportPath" not in given else ():
         yield _link((key,), settings[key], f"{key} is about an ImportPath, and there is none", "add ImportPath")
-    beside = [key for key in ("ImportPath", "ExportPath") if key in given]
-    for key in beside:
+    next_to = [key for key in ("ImportPath", "ExportPath") if key in given]
+    for key in next_to:
         yield from _check_s3(settings[key], key)
     associations: Sequence[Mapping[str, Any]] = items(settings, "DataRepositoryAssociations")
     path = ("DataRepositoryAssociations",)
     for index, association in enumerate(associations):
         yield from _check_s3(association.get("DataRepositoryPath"), *path, index, "DataRepositoryPath")
-    if associations and beside:
+    if associations and next_to:
         yield _link(
-            path, beside, "a file system has associations or import and export paths, not both", "keep the first"
+            path, next_to, "a file system has associations or import and export paths, not both", "keep the first"
         )
     most = parallelcluster_limits().data_repositories
     if len(associations) > most:

@@ -181,7 +181,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Decision:
     """The verdict on one change."""
 
     verdict: Verdict
@@ -225,14 +225,14 @@ def _children(parent: str, facts: dict[str, dict[str, Any]], below: dict[str, li
 
 
 def _key(path: str, facts: dict[str, dict[str, Any]], below: dict[str, list[str]]) -> Key:
-    told = facts[path]
+    reported = facts[path]
     return Key(
         name=path.rpartition("/")[2].removesuffix("[]"),
         # ParallelCluster takes a key without a policy for one that cannot be updated (config_patch.py).
-        policy=told.get("policy", "UNSUPPORTED"),
+        policy=reported.get("policy", "UNSUPPORTED"),
         is_list=path.endswith("[]"),
-        is_section=told["type"] == "section",
-        item_key=told.get("key"),
+        is_section=reported["type"] == "section",
+        item_key=reported.get("key"),
         children=_children(path, facts, below),
     )
 

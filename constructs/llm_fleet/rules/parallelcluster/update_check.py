@@ -136,7 +136,7 @@ def _other_identity(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> b
 def _problem(change: PlannedChange) -> Problem:
     return Problem(
         code=_CODES[change.verdict],
-        message=f"{change.where} was {_told(change.old)}, and its change {change.verdict.value}: {change.reason}",
+        message=f"{change.where} was {_reported(change.old)}, and its change {change.verdict.value}: {change.reason}",
         remedy=change.remedy,
         path=change.path,
         value=change.new,
@@ -145,12 +145,14 @@ def _problem(change: PlannedChange) -> Problem:
 
 def _name_stays(change: PlannedChange) -> Problem:
     """A change that needs a new cluster but is no part of the hash, so that there would be none."""
-    told = _problem(change)
+    reported = _problem(change)
     remedy = "name the cluster anew: this key is no part of the hash in its name"
-    return Problem(code=Code.PC_UPDATE_RENAMED, message=told.message, remedy=remedy, path=told.path, value=told.value)
+    return Problem(
+        code=Code.PC_UPDATE_RENAMED, message=reported.message, remedy=remedy, path=reported.path, value=reported.value
+    )
 
 
-def _told(value: object) -> str:
+def _reported(value: object) -> str:
     return "not there" if value is None else repr(value)
 
 
@@ -165,9 +167,9 @@ def digests_of(resources: Mapping[str, Any]) -> dict[str, str]:
     digests: dict[str, str] = {}
     for logical_id, resource in resources.items():
         if str(resource.get("Type")).startswith(_CUSTOM):
-            told = section_at(resource, "Properties")
-            digests[logical_id] = _digest(told)
-            digests[f"{logical_id}{_PLACE}"] = _digest({name: told.get(name) for name in _PLACE_PROPERTIES})
+            reported = section_at(resource, "Properties")
+            digests[logical_id] = _digest(reported)
+            digests[f"{logical_id}{_PLACE}"] = _digest({name: reported.get(name) for name in _PLACE_PROPERTIES})
     return digests
 
 

@@ -8,7 +8,7 @@ from llm_fleet.rules.parallelcluster import update_policies as login
 from llm_fleet.rules.parallelcluster.update_changes import (
     Change,
     Circumstances,
-    Judgement,
+    Decision,
     Section,
     Verdict,
     as_list,
@@ -35,12 +35,12 @@ def by_strategy(change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs or (change.in_queue and around.strategy_replaces)
 
 
-def replaces_queue(change: Change, around: Circumstances) -> Judgement:
+def replaces_queue(change: Change, around: Circumstances) -> Decision:
     """Return what becomes of the nodes of the queue that the change is in."""
     return replaced(f"queue {change.item_name('SlurmQueues')}", around)
 
 
-def needs_strategy(change: Change, _around: Circumstances) -> Judgement:
+def needs_strategy(change: Change, _around: Circumstances) -> Decision:
     """Return that a strategy is to be set or the fleet stopped; outside of queues only the latter helps."""
     return stop_fleet(
         "the nodes that run would not have it", "set QueueUpdateStrategy to DRAIN" if change.in_queue else ""
@@ -51,7 +51,7 @@ def _fleet_stopped(_change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs
 
 
-def _whatever_the_strategy(_change: Change, _around: Circumstances) -> Judgement:
+def _whatever_the_strategy(_change: Change, _around: Circumstances) -> Decision:
     return stop_fleet("ParallelCluster changes it only with the fleet stopped, whatever QueueUpdateStrategy says")
 
 
@@ -63,7 +63,7 @@ def _resized(change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs or _grows(change, around) or (_of_queues(change) and _terminates(around))
 
 
-def _resize_effect(change: Change, around: Circumstances) -> Judgement:
+def _resize_effect(change: Change, around: Circumstances) -> Decision:
     if _grows(change, around):
         return FREE
     gone: Section = change.old if change.is_item else {}
@@ -71,7 +71,7 @@ def _resize_effect(change: Change, around: Circumstances) -> Judgement:
     return replaced(f"queue {name}", around)
 
 
-def _resize_refused(change: Change, _around: Circumstances) -> Judgement:
+def _resize_refused(change: Change, _around: Circumstances) -> Decision:
     what = "removed nodes" if change.key != "MinCount" else "static nodes in place of dynamic ones"
     alternative = "set QueueUpdateStrategy to TERMINATE, which ends nodes that go and their jobs"
     if change.key == "MinCount":
@@ -94,8 +94,8 @@ def _grows(change: Change, around: Circumstances) -> bool:
         return _growth(change) >= 0
     if change.key != "MinCount":
         return False
-    beside = (other for other in around.changes if other.section == change.section and other.key == "MaxCount")
-    return any(_growth(other) >= _growth(change) for other in beside)
+    next_to = (other for other in around.changes if other.section == change.section and other.key == "MaxCount")
+    return any(_growth(other) >= _growth(change) for other in next_to)
 
 
 def _growth(change: Change) -> float:
@@ -139,11 +139,11 @@ def _storage_allowed(change: Change, around: Circumstances) -> bool:
     return not around.login_nodes_run and (not around.fleet_runs or around.strategy_replaces)
 
 
-def _storage_effect(change: Change, around: Circumstances) -> Judgement:
+def _storage_effect(change: Change, around: Circumstances) -> Decision:
     return FREE if _is_live(change) else replaced("every queue", around)
 
 
-def _storage_refused(change: Change, around: Circumstances) -> Judgement:
+def _storage_refused(change: Change, around: Circumstances) -> Decision:
     if _moves_home(change):
         return never(change, around)
     if not change.is_item:
@@ -151,24 +151,24 @@ def _storage_refused(change: Change, around: Circumstances) -> Judgement:
     reason = "nodes that run mount and unmount only existing EFS and FSx file systems"
     if not around.fleet_runs or around.strategy_replaces:
         return stop_login_nodes(reason)
-    told = stop_fleet(reason, "set QueueUpdateStrategy to DRAIN")
-    return _with_login_nodes(told, around)
+    reported = stop_fleet(reason, "set QueueUpdateStrategy to DRAIN")
+    return _with_login_nodes(reported, around)
 
 
-def _mount_moved(change: Change, around: Circumstances) -> Judgement:
+def _mount_moved(change: Change, around: Circumstances) -> Decision:
     reason = "ParallelCluster does not move a mount while nodes run"
     name = change.item_name("SharedStorage")
     alternative = f"put in place of {name} one of another name with the new MountDir"
     if not around.fleet_runs:
-        told = stop_login_nodes(reason)
-        return replace(told, remedy=f"{alternative}, or {told.remedy}")
+        reported = stop_login_nodes(reason)
+        return replace(reported, remedy=f"{alternative}, or {reported.remedy}")
     return _with_login_nodes(stop_fleet(reason, alternative), around)
 
 
-def _with_login_nodes(told: Judgement, around: Circumstances) -> Judgement:
+def _with_login_nodes(reported: Decision, around: Circumstances) -> Decision:
     if not around.login_nodes_run:
-        return told
-    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
+        return reported
+    return replace(reported, remedy=f"{reported.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
 
 
 def _moves_home(change: Change) -> bool:
@@ -190,15 +190,15 @@ def _subnets_allowed(change: Change, around: Circumstances) -> bool:
     return not kept_managed_lustre(around) and (by_strategy(change, around) or _only_adds(change))
 
 
-def _subnets_effect(change: Change, around: Circumstances) -> Judgement:
+def _subnets_effect(change: Change, around: Circumstances) -> Decision:
     return FREE if _only_adds(change) else replaces_queue(change, around)
 
 
-def _subnets_refused(change: Change, around: Circumstances) -> Judgement:
+def _subnets_refused(change: Change, around: Circumstances) -> Decision:
     kept = kept_managed_lustre(around)
     if not kept:
         return needs_strategy(change, around)
-    return Judgement(
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
         reason=f"ParallelCluster would make the Lustre file system {', '.join(kept)} anew, without its data",
         remedy="keep the subnets; a file system that is handed over by its id does not bind them",
@@ -215,7 +215,7 @@ def kept_managed_lustre(around: Circumstances) -> list[str]:
     return sorted(_managed_lustre(around.old) & _managed_lustre(around.new))
 
 
-def lustre_made_anew(around: Circumstances) -> list[str]:
+def lustre_made_again(around: Circumstances) -> list[str]:
     """Return the names of the Lustre file systems that other compute subnets would replace, data and all.
 
     ParallelCluster puts such a file system into a subnet of the queues (its templates/cluster_stack.py), and guards
@@ -247,7 +247,7 @@ def _allows(change: Change, around: Circumstances) -> bool:
     return not (around.fleet_runs and _deletes_group(change, around)) and by_strategy(change, around)
 
 
-def _refusal(change: Change, around: Circumstances) -> Judgement:
+def _refusal(change: Change, around: Circumstances) -> Decision:
     if _deletes_group(change, around):
         return stop_fleet("ParallelCluster made the placement group and would delete it from under its instances")
     return needs_strategy(change, around)

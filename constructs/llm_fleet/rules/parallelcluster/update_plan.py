@@ -9,7 +9,7 @@ from typing import Any
 from llm_fleet.rules.parallelcluster.update_changes import (
     Change,
     Circumstances,
-    Judgement,
+    Decision,
     Key,
     Section,
     Verdict,
@@ -21,7 +21,7 @@ from llm_fleet.rules.parallelcluster.update_changes import (
     top_level_keys,
     value_text,
 )
-from llm_fleet.rules.parallelcluster.update_fleet_policies import POLICIES, lustre_made_anew
+from llm_fleet.rules.parallelcluster.update_fleet_policies import POLICIES, lustre_made_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +36,24 @@ class _Place:
     new: Section | None
 
 
-def under_new_name(change: Change, around: Circumstances, judged: Judgement) -> Judgement:
-    """Return what another name for the item would do instead of `judged`; `judged` where that is no way out."""
+def under_new_name(change: Change, around: Circumstances, checked: Decision) -> Decision:
+    """Return what another name for the item would do instead of `checked`; `checked` where that is no way out."""
     if change.policy == "MANAGED_FSX":
-        return judged  # A queue of another name would get past the check, and take the file system's subnet from it.
+        return checked  # A queue of another name would get past the check, and take the file system's subnet from it.
     place = _innermost(change.section, around)
     if place is None or place.old is None or place.new is None:
-        return judged
+        return checked
     policy = POLICIES[place.items.policy]
-    added = policy.judge(_whole(place, old=None, new=place.new), around).verdict
-    removed = policy.judge(_whole(place, old=place.old, new=None), around)
+    added = policy.verify(_whole(place, old=None, new=place.new), around).verdict
+    removed = policy.verify(_whole(place, old=place.old, new=None), around)
     if Verdict.NEEDS_NEW_CLUSTER in (added, removed.verdict):
-        return judged
+        return checked
     remedy = f"give {place.name} in {place.items.name} another name: the one of that name is made, this one removed"
     if removed.verdict is not Verdict.FREE:
         remedy += f" (the removal {removed.verdict.value}: {removed.remedy or removed.reason})"
     if place.items.name == "SharedStorage":
         remedy += "; what ParallelCluster made goes by its DeletionPolicy, with its data"
-    return Judgement(verdict=Verdict.NEEDS_NEW_NAME, reason=judged.reason, remedy=remedy)
+    return Decision(verdict=Verdict.NEEDS_NEW_NAME, reason=checked.reason, remedy=remedy)
 
 
 def _whole(place: _Place, *, old: Any, new: Any) -> Change:
@@ -184,47 +184,47 @@ def reasons_for_new_cluster(plan: UpdatePlan) -> tuple[PlannedChange, ...]:
 def _version(old: str | None, new: str | None) -> Sequence[PlannedChange]:
     if old is None or new is None or old == new:
         return ()
-    judged = Judgement(
+    checked = Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
         reason="ParallelCluster updates only clusters of exactly its own version",
         remedy=f"keep {old}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
     )
-    return (_told((VERSION,), old, new, VERSION, judged),)
+    return (_reported((VERSION,), old, new, VERSION, checked),)
 
 
 def _lost_data(around: Circumstances) -> Sequence[PlannedChange]:
-    judged = Judgement(
+    checked = Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
         reason="with queues in other subnets ParallelCluster makes the file system anew, without its data",
         remedy="keep all queues in the subnets that they are in; a file system that is handed over by its id stays",
     )
     return [
-        _told((f"SharedStorage[{name}]",), "with its data", "without", LOST_DATA, judged)
-        for name in lustre_made_anew(around)
+        _reported((f"SharedStorage[{name}]",), "with its data", "without", LOST_DATA, checked)
+        for name in lustre_made_again(around)
     ]
 
 
 def _planned(change: Change, around: Circumstances) -> PlannedChange:
-    judged = POLICIES[change.policy].judge(change, around)
-    if judged.verdict is Verdict.NEEDS_NEW_CLUSTER:
-        judged = under_new_name(change, around, judged)
-    if judged.verdict is not Verdict.FREE and may_be_equal(change.old, change.new):
-        judged = Judgement(
+    checked = POLICIES[change.policy].verify(change, around)
+    if checked.verdict is Verdict.NEEDS_NEW_CLUSTER:
+        checked = under_new_name(change, around, checked)
+    if checked.verdict is not Verdict.FREE and may_be_equal(change.old, change.new):
+        checked = Decision(
             verdict=Verdict.UNKNOWN,
-            reason=f"a literal against what CloudFormation works out; if they differ, it {judged.verdict.value}",
-            remedy=judged.remedy and f"compare the two; if they differ: {judged.remedy}",
+            reason=f"a literal against what CloudFormation works out; if they differ, it {checked.verdict.value}",
+            remedy=checked.remedy and f"compare the two; if they differ: {checked.remedy}",
         )
-    return _told(change.path, change.old, change.new, change.policy, judged)
+    return _reported(change.path, change.old, change.new, change.policy, checked)
 
 
-def _told(path: tuple[str, ...], old: Any, new: Any, policy: str, judged: Judgement) -> PlannedChange:
+def _reported(path: tuple[str, ...], old: Any, new: Any, policy: str, checked: Decision) -> PlannedChange:
     return PlannedChange(
         path=path,
         old=old,
         new=new,
-        verdict=judged.verdict,
-        reason=judged.reason,
-        remedy=judged.remedy,
+        verdict=checked.verdict,
+        reason=checked.reason,
+        remedy=checked.remedy,
         policy=policy,
     )
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from llm_fleet.rules.parallelcluster.update_changes import Change, Circumstances, Judgement, Verdict
+from llm_fleet.rules.parallelcluster.update_changes import Change, Circumstances, Decision, Verdict
 from llm_fleet.rules.terms import QueueUpdateStrategy
 
-FREE = Judgement(verdict=Verdict.FREE, reason="changed in place")
+FREE = Decision(verdict=Verdict.FREE, reason="changed in place")
 STOP_FLEET = (
     "stop the fleet (`pcluster update-compute-fleet --cluster-name NAME --status STOP_REQUESTED`), wait until it is "
     "STOPPED, deploy with `fleet_is_stopped`, start it again"
@@ -16,7 +16,7 @@ STOP_FLEET = (
 STOP_LOGIN_NODES = "deploy with a count of 0 for the login pools first, wait until their nodes are gone"
 
 
-def _always_free(_change: Change, _around: Circumstances) -> Judgement:
+def _always_free(_change: Change, _around: Circumstances) -> Decision:
     return FREE
 
 
@@ -28,18 +28,18 @@ class Policy:
     """ParallelCluster's name of it."""
     allows: Callable[[Change, Circumstances], bool]
     """ParallelCluster's condition: whether it lets the change pass."""
-    effect: Callable[[Change, Circumstances], Judgement] = _always_free
+    effect: Callable[[Change, Circumstances], Decision] = _always_free
     """What a change does that may pass."""
-    refusal: Callable[[Change, Circumstances], Judgement]
+    refusal: Callable[[Change, Circumstances], Decision]
     """What is to be done for one that may not."""
 
-    def judge(self, change: Change, around: Circumstances) -> Judgement:
+    def verify(self, change: Change, around: Circumstances) -> Decision:
         """Return the verdict on `change`."""
-        told = self.effect if self.allows(change, around) else self.refusal
-        return told(change, around)
+        reported = self.effect if self.allows(change, around) else self.refusal
+        return reported(change, around)
 
 
-def replaced(where: str, around: Circumstances) -> Judgement:
+def replaced(where: str, around: Circumstances) -> Decision:
     """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped.
 
     The head node replaces nodes of queues with a change of the policy of that name (aws-parallelcluster-cookbook,
@@ -47,32 +47,32 @@ def replaced(where: str, around: Circumstances) -> Judgement:
     as well, or leaves it to the next start of each node: assumption: parallelcluster-replaces-on-queue-update
     """
     if not around.fleet_runs:
-        return Judgement(verdict=Verdict.FREE, reason="the fleet is stopped")
+        return Decision(verdict=Verdict.FREE, reason="the fleet is stopped")
     if around.strategy == QueueUpdateStrategy.TERMINATE:
         reason = f"TERMINATE ends the nodes of {where} at once, and their jobs with them"
-        return Judgement(verdict=Verdict.TERMINATES, reason=reason)
-    return Judgement(verdict=Verdict.DRAINS, reason=f"DRAIN replaces the nodes of {where} once their jobs have ended")
+        return Decision(verdict=Verdict.TERMINATES, reason=reason)
+    return Decision(verdict=Verdict.DRAINS, reason=f"DRAIN replaces the nodes of {where} once their jobs have ended")
 
 
-def stop_fleet(reason: str, alternative: str = "") -> Judgement:
+def stop_fleet(reason: str, alternative: str = "") -> Decision:
     """Return that the fleet must be stopped, or the `alternative` taken."""
     remedy = f"{alternative}, or {STOP_FLEET}" if alternative else STOP_FLEET
-    return Judgement(verdict=Verdict.NEEDS_STOPPED_FLEET, reason=reason, remedy=remedy)
+    return Decision(verdict=Verdict.NEEDS_STOPPED_FLEET, reason=reason, remedy=remedy)
 
 
-def stop_login_nodes(reason: str) -> Judgement:
+def stop_login_nodes(reason: str) -> Decision:
     """Return that the login nodes must be stopped."""
-    return Judgement(verdict=Verdict.NEEDS_STOPPED_LOGIN_NODES, reason=reason, remedy=STOP_LOGIN_NODES)
+    return Decision(verdict=Verdict.NEEDS_STOPPED_LOGIN_NODES, reason=reason, remedy=STOP_LOGIN_NODES)
 
 
-def never(change: Change, _around: Circumstances) -> Judgement:
+def never(change: Change, _around: Circumstances) -> Decision:
     """Return that no update makes the change."""
     if change.old is None:
         back = f"remove {change.key}"
     else:
         back = f"put {change.key} back" if change.is_item or isinstance(change.old, dict) else f"keep {change.old!r}"
     remedy = f"{back}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)"
-    return Judgement(verdict=Verdict.NEEDS_NEW_CLUSTER, reason="ParallelCluster never changes it", remedy=remedy)
+    return Decision(verdict=Verdict.NEEDS_NEW_CLUSTER, reason="ParallelCluster never changes it", remedy=remedy)
 
 
 _CHANGEABLE = frozenset(
@@ -126,8 +126,8 @@ def _outside_isolated_regions(_change: Change, around: Circumstances) -> bool:
     return not around.region.startswith("us-iso")
 
 
-def _isolated_region(_change: Change, _around: Circumstances) -> Judgement:
-    return Judgement(
+def _isolated_region(_change: Change, _around: Circumstances) -> Decision:
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
         reason="in isolated regions an update that changes tags leaves the head node waiting",
         remedy="keep the tags as they are",
@@ -138,9 +138,9 @@ def _attributes_allowed(change: Change, _around: Circumstances) -> bool:
     return not changed_fixed_attributes(change.old, change.new)
 
 
-def _attributes_refused(change: Change, _around: Circumstances) -> Judgement:
+def _attributes_refused(change: Change, _around: Circumstances) -> Decision:
     fixed = ", ".join(sorted(changed_fixed_attributes(change.old, change.new)))
-    return Judgement(
+    return Decision(
         verdict=Verdict.NEEDS_NEW_CLUSTER,
         reason=f"ParallelCluster never changes {fixed}",
         remedy="put these attributes back, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
@@ -172,21 +172,21 @@ def _both_stopped(_change: Change, around: Circumstances) -> bool:
     return not around.fleet_runs and not around.login_nodes_run
 
 
-def _stop_all(change: Change, _around: Circumstances) -> Judgement:
+def _stop_all(change: Change, _around: Circumstances) -> Decision:
     return stop_login_nodes(f"{change.key} cannot be changed or removed while any login node runs")
 
 
-def _stop_pool(change: Change, _around: Circumstances) -> Judgement:
+def _stop_pool(change: Change, _around: Circumstances) -> Decision:
     return stop_login_nodes(f"it cannot be changed while login nodes of {change.pool} run")
 
 
-def _stop_both(change: Change, around: Circumstances) -> Judgement:
+def _stop_both(change: Change, around: Circumstances) -> Decision:
     if not around.fleet_runs:
         return _stop_all(change, around)
-    told = stop_fleet("it cannot be changed while compute or login nodes run")
+    reported = stop_fleet("it cannot be changed while compute or login nodes run")
     if not around.login_nodes_run:
-        return told
-    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
+        return reported
+    return replace(reported, remedy=f"{reported.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
 
 
 LOGIN_NODES_STOP = Policy(name="LOGIN_NODES_STOP", allows=_all_stopped, refusal=_stop_all)

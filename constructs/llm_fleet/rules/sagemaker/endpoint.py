@@ -218,12 +218,12 @@ def variables(endpoint: EndpointSpec, instance: EndpointInstance) -> Mapping[str
     place = endpoint.model.location if on_hub else MODEL_FOLDER
     neuron = instance.accelerator == "neuron"
     if kind is EndpointImageKind.VLLM:
-        told = _vllm_neuron(endpoint, instance, place) if neuron else _vllm(endpoint, instance, place)
+        reported = _vllm_neuron(endpoint, instance, place) if neuron else _vllm(endpoint, instance, place)
     elif kind is EndpointImageKind.TGI:
-        told = _tgi_neuron(endpoint, instance, place) if neuron else _tgi(endpoint, instance, place)
+        reported = _tgi_neuron(endpoint, instance, place) if neuron else _tgi(endpoint, instance, place)
     else:
-        told = _hugging_face(endpoint)
-    return {key: str(value) for key, value in told.items() if value is not None}
+        reported = _hugging_face(endpoint)
+    return {key: str(value) for key, value in reported.items() if value is not None}
 
 
 def startup_seconds(endpoint: EndpointSpec, instance: EndpointInstance) -> int:

@@ -225,21 +225,23 @@ def _check_budget_readers(budget: EndpointBudget, *, has_topic: bool) -> Iterato
 
 
 def _check_shares(budget: EndpointBudget) -> Iterator[Problem]:
-    told = [] if is_list_token(budget.at_percent) else list(budget.at_percent)
+    reported = [] if is_list_token(budget.at_percent) else list(budget.at_percent)
     what, remedy = "the share of the budget at which it tells", "write a percentage above 0; 100 is the whole budget"
     wrong = [
         problem.under("at_percent", index)
-        for index, value in enumerate(told)
+        for index, value in enumerate(reported)
         for problem in check_positive(value, SageMakerCode.BUDGET_THRESHOLD, what=what, remedy=remedy)
     ]
     yield from wrong
     room = (budget_facts().notifications.maximum or 0) - int(bool(budget.forecast))
-    twice = len(set(told)) != len(told)
-    if not wrong and not is_list_token(budget.at_percent) and (twice or not 0 < len(told) <= room):
+    twice = len(set(reported)) != len(reported)
+    if not wrong and not is_list_token(budget.at_percent) and (twice or not 0 < len(reported) <= room):
         yield budget.wrong(
             "at_percent",
             SageMakerCode.BUDGET_THRESHOLD,
-            "a share is there twice" if twice else f"a budget tells at 1 to {room} shares, and here are {len(told)}",
+            "a share is there twice"
+            if twice
+            else f"a budget tells at 1 to {room} shares, and here are {len(reported)}",
             "write each share once, e.g. 80 and 100",
             allowed=f"1 to {room} different shares",
         )

@@ -106,8 +106,8 @@ def _isolated(job: TrainingJobSpec) -> Iterator[Problem]:
             remedy="leave it out, or the isolation",
             path=(attribute,),
         )
-        for attribute, (asked, message) in impossible.items()
-        if asked
+        for attribute, (requested, message) in impossible.items()
+        if requested
     )
 
 

@@ -142,18 +142,18 @@ def check_export(run: PlacedRun) -> list[Problem]:
 
 def _environment(export: ServedExport, partition: TrainingPartition) -> Iterator[Problem]:
     """A training environment has no exporter, and another release's compiler makes what the server refuses."""
-    told, names = export.environment, partition.environments
-    if is_unresolved(told):
+    reported, names = export.environment, partition.environments
+    if is_unresolved(reported):
         return
-    if told is None:
+    if reported is None:
         yield from _nothing_compiles(export, partition)
-    elif names is not None and told not in names:
+    elif names is not None and reported not in names:
         yield Problem(
             code=Code.JOB_EXPORT,
             message="the nodes of the partition have no environment of this name",
-            remedy=did_you_mean(told, names, otherwise="add one under `training: environments`, for their group"),
+            remedy=did_you_mean(reported, names, otherwise="add one under `training: environments`, for their group"),
             path=("export", "environment"),
-            value=told,
+            value=reported,
             allowed=", ".join(names),
         )
 
@@ -203,7 +203,7 @@ def _no_neuron(export: ServedExport) -> Problem:
     )
 
 
-_BESIDE = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
+_NEXT_TO = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
 """What does not say how a run is spread: as a token, it is judged as this."""
 
 
@@ -224,12 +224,12 @@ def check_run(run: PlacedRun) -> list[Problem]:
     if not wrong & {"folder", "partition"}:
         own += check_folder(run)
     if not wrong & {"model", "data", "partition", "checkpoint", "export"}:
-        own += _not_told(check_buckets(run), own)
+        own += _not_reported(check_buckets(run), own)
     if not any(problem.code is Code.JOB_PLACE and problem.path == ("model",) for problem in own):
         own += _of_size(run, wrong)
     if SPREAD & wrong_names(own) - {"model"}:
         return own
-    run = run.model_copy(update={name: value for name, value in _BESIDE.items() if name in wrong})
+    run = run.model_copy(update={name: value for name, value in _NEXT_TO.items() if name in wrong})
     place = check_place(run)
     if any(problem.code in (Code.JOB_PARTITION, Code.JOB_BACKEND) for problem in place):
         return [*own, *place]
@@ -252,6 +252,6 @@ def _of_size(run: PlacedRun, wrong: frozenset[str]) -> list[Problem]:
     return found if found or "export" in wrong else check_export(run)
 
 
-def _not_told(found: Iterator[Problem], told: list[Problem]) -> Iterator[Problem]:
+def _not_reported(found: Iterator[Problem], reported: list[Problem]) -> Iterator[Problem]:
     """Return what is not told of the same place already."""
-    return (problem for problem in found if problem.path not in [each.path for each in told])
+    return (problem for problem in found if problem.path not in [each.path for each in reported])

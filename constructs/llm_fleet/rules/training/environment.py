@@ -334,9 +334,9 @@ def fabric_of(group: NodeGroup) -> TrainingFabric:
 
 def processes_of(group: NodeGroup, runtime: TrainingRuntime) -> int:
     """Return how many processes of a job a node of `group` has; 1 where nobody knows."""
-    told = runtime.processes.get(group.name)
-    if told is not None:
-        return told
+    reported = runtime.processes.get(group.name)
+    if reported is not None:
+        return reported
     counts = {count for name in group.instance_types if (count := processes_of_type(name)) is not None}
     return min(counts, default=1)
 

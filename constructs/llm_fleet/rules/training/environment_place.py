@@ -259,9 +259,9 @@ def check_processes(runtime: TrainingRuntime, place: TrainingPlace) -> Iterator[
     for group in place.compute_groups:
         counts = {processes_of_type(name) for name in group.instance_types} - {None}
         if group.name not in runtime.processes and len(counts) > 1:
-            told = " or ".join(map(str, sorted(each for each in counts if each is not None)))
+            reported = " or ".join(map(str, sorted(each for each in counts if each is not None)))
             yield _processes(
-                f"the instance types of {group.name} have {told} NeuronCores or GPUs, and a job has one number for all",
+                f"the instance types of {group.name} have {reported} NeuronCores or GPUs; a job needs one number",
                 f"say it: processes: {{{group.name}: {min(each for each in counts if each is not None)}}}",
                 group.name,
                 None,

@@ -100,14 +100,14 @@ def check_image(environment: PlannedEnvironment, place: TrainingPlace) -> list[P
 def _smp(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
     found = check_smp_image(environment.release or "")
     yield from (replace(each, path=("release",)) for each in found)
-    told: set[str] = set()
+    reported: set[str] = set()
     for group in place.compute_groups:
         if group.name not in environment.groups:
             continue
         for name in group.instance_types:
             for problem in check_smp_place(name, place.region):
-                if problem.message not in told:
-                    told.add(problem.message)
+                if problem.message not in reported:
+                    reported.add(problem.message)
                     yield replace(problem, path=("groups",))
 
 

@@ -82,16 +82,16 @@ def find(wanted: Sequence[Wanted], files: Iterable[File], *, kind: str) -> Found
     for file in files:
         if file["kind"] == kind:
             by_name.setdefault(plain(file["name"]), []).append(file)
-    asked = {plain(each.name): each for each in wanted}
+    requested = {plain(each.name): each for each in wanted}
     chosen: dict[str, list[File]] = {}
     missing: list[Wanted] = []
     ambiguous: dict[str, tuple[str, ...]] = {}
-    ahead = list(asked)
+    ahead = list(requested)
     while ahead:
         name = ahead.pop(0)
         if name in chosen:
             continue
-        want = asked.get(name, Wanted(name=name))
+        want = requested.get(name, Wanted(name=name))
         fitting = [
             file for file in by_name.get(name, ()) if want.version is None or is_version(want.version, file["version"])
         ]
@@ -238,8 +238,8 @@ def _wanted(environment: TrainingEnvironment, stack: str | None, release: str | 
         return tuple(own.values())
     pins = {plain(name): Wanted(name=name, version=version) for name, version in known.pins(found).items()}
     # A bare name of a package that is pinned anyhow says nothing.
-    told = {name: each for name, each in own.items() if each.version is not None or name not in pins}
-    return tuple({**pins, **told}.values())
+    reported = {name: each for name, each in own.items() if each.version is not None or name not in pins}
+    return tuple({**pins, **reported}.values())
 
 
 _TAG = re.compile(r"(?P<kind>cp|py)3(?P<minor>[0-9]*)")

@@ -114,8 +114,8 @@ def _widths(shape: TrainedShape) -> Iterator[Problem]:
 def _place(location: str, *path: str, revision: str | None = None) -> Iterator[Problem]:
     source = source_of(location)
     place = {ModelSource.S3: "s3_uri", ModelSource.HUB: "hub_id", ModelSource.IMAGE: "image_path"}[source]
-    told: dict[str, Any] = {place: location, "revision": revision, "compiled": False}
-    model = Model.model_construct(**told)
+    reported: dict[str, Any] = {place: location, "revision": revision, "compiled": False}
+    model = Model.model_construct(**reported)
     for problem in check_model(model):
         if problem.path == model.place:
             yield replace(problem, code=Code.JOB_PLACE, path=path, allowed=_PLACES)

@@ -148,7 +148,7 @@ def backend_of(run: PlacedRun) -> Backend | None:
     return None if accelerator is None else Backend(default_backend(accelerator.kind))
 
 
-def told(run: PlacedRun, degree: str) -> int | None:
+def reported(run: PlacedRun, degree: str) -> int | None:
     """Return what `run`, or its configuration of SMP, says of `degree`; `None` for the default."""
     own = getattr(run, degree)
     if own is not None or run.smp is None or backend_of(run) is not Backend.SMP:
@@ -167,8 +167,8 @@ def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan |
         return None
     accelerator = accelerator.shared_out(run.partition.processes)
     nodes = run.partition.nodes if run.nodes is None else run.nodes
-    tensor = told(run, "tensor_parallel") or tensor_parallel or 1
-    pipeline, context = run.pipeline_parallel or 1, told(run, "context_parallel") or 1
+    tensor = reported(run, "tensor_parallel") or tensor_parallel or 1
+    pipeline, context = run.pipeline_parallel or 1, reported(run, "context_parallel") or 1
     world = nodes * accelerator.processes
     groups = max(1, world // (tensor * pipeline * context))
     return RunPlan(
@@ -178,7 +178,7 @@ def plan_run(run: PlacedRun, *, tensor_parallel: int | None = None) -> RunPlan |
         tensor_parallel=tensor,
         pipeline_parallel=pipeline,
         context_parallel=context,
-        shard_degree=told(run, "shard_degree") or _all_of(backend, world, tensor),
+        shard_degree=reported(run, "shard_degree") or _all_of(backend, world, tensor),
         micro_batch=run.micro_batch,
         global_batch=run.global_batch or _near_default(run.micro_batch * groups),
         sequence_length=run.sequence_length or _sequence_length(run.shape),
@@ -404,7 +404,7 @@ def planned(run: PlacedRun) -> RunPlan | None:
     it takes least; 1 where that is not known or the backend has none.
     """
     plan = plan_run(run)
-    if plan is None or told(run, "tensor_parallel") is not None or not _has_tensor_parallel(plan.backend):
+    if plan is None or reported(run, "tensor_parallel") is not None or not _has_tensor_parallel(plan.backend):
         return plan
     least, best = None, plan
     for degree in possible_tensor_parallel(plan, run.shape):

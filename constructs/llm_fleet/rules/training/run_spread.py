@@ -21,7 +21,7 @@ from llm_fleet.rules.training.run_plan import (
     plan_run,
     planned,
     possible_tensor_parallel,
-    told,
+    reported,
     undivided,
 )
 from llm_fleet.rules.training.smp_run import in_words_of_smp, path_in_smp, smp_problems, with_degrees_of_smp
@@ -31,7 +31,7 @@ from llm_fleet.spec.model_shape import TrainedShape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A mistake; `mend` finds the remedy, by trying what has none."""
+    """A mistake; `fix` finds the remedy, by trying what has none."""
 
     code: Code
     message: str
@@ -179,7 +179,7 @@ def _world(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
 
 
 def _shards(run: PlacedRun, plan: RunPlan) -> Iterator[Fault]:
-    degree = told(run, "shard_degree")
+    degree = reported(run, "shard_degree")
     if plan.backend is not Backend.FSDP or degree is None or plan.world % degree == 0:
         return
     yield Fault(
@@ -247,7 +247,7 @@ _COSTS = {
     "sequence_length": 4.0,
 }
 """What is asked of the user by changing each: the dearer, the later it is tried."""
-_TRIED_UNASKED = ("pipeline_parallel", "shard_degree")
+_TRIED_UNREQUESTED = ("pipeline_parallel", "shard_degree")
 """Degrees whose defaults may not do."""
 _NODES_TRIED = 16
 _DISTANCE = 0.01
@@ -260,7 +260,7 @@ _NODES_BEYOND = 64
 """As many nodes as an offer for a larger partition may have."""
 
 
-def mend(run: PlacedRun, *, memory: bool = True) -> Changes | None:
+def fix(run: PlacedRun, *, memory: bool = True) -> Changes | None:
     """Return the cheapest changes, by attribute, that leave nothing wrong with the spread of `run`.
 
     `None` stands for leaving a key out. Returns `None` where no change was found. Without `memory`, it need not fit.
@@ -278,7 +278,7 @@ def enough_nodes(run: PlacedRun) -> tuple[int, Changes] | None:
     while nodes < _NODES_BEYOND:
         nodes = min(2 * nodes, _NODES_BEYOND)
         larger = run.model_copy(update={"partition": replace(run.partition, nodes=nodes), "nodes": nodes})
-        changes: Changes | None = {} if is_good(larger) else mend(larger)
+        changes: Changes | None = {} if is_good(larger) else fix(larger)
         if changes is not None:
             return nodes, changes
     return None
@@ -313,7 +313,7 @@ def _options(run: PlacedRun, plan: RunPlan) -> Mapping[str, Sequence[Any]]:
         if name not in offered:
             options[name] = [None]
         elif own is None:  # What is left out is the rules' own to choose.
-            options[name] = [None, *(values if name in _TRIED_UNASKED else ())]
+            options[name] = [None, *(values if name in _TRIED_UNREQUESTED else ())]
         else:
             options[name] = [own, *values, None]
     options["micro_batch"] = _smaller(run.micro_batch)
@@ -411,16 +411,18 @@ def _in_run(problem: Problem, remedy: str) -> Problem:
 
 def _remedy(run: PlacedRun) -> str:
     """Return what to write. Where no spread fits the memory, that comes after what is wrong besides."""
-    changes = mend(run)
+    changes = fix(run)
     if changes:
         return in_words(changes)
-    larger, beside_memory = enough_nodes(run), mend(run, memory=False)
+    larger, next_to_memory = enough_nodes(run), fix(run, memory=False)
     if larger is None:
-        mended = f"{in_words(beside_memory)}; then no spread fits the memory of its nodes: " if beside_memory else ""
-        return f"{mended}{_hopeless(run)}"
-    nodes, beside = larger
-    written = {**beside, **({} if run.nodes is None else {"nodes": nodes})}
-    why = ": on fewer it does not fit their memory" if beside_memory else ""
+        repaired = (
+            f"{in_words(next_to_memory)}; then no spread fits the memory of its nodes: " if next_to_memory else ""
+        )
+        return f"{repaired}{_hopeless(run)}"
+    nodes, next_to = larger
+    written = {**next_to, **({} if run.nodes is None else {"nodes": nodes})}
+    why = ": on fewer it does not fit their memory" if next_to_memory else ""
     return f"give the partition {nodes} nodes{', and ' if written else ''}{in_words(written)}{why}"
 
 

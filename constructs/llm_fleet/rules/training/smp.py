@@ -95,11 +95,11 @@ def _check_world(degrees: Mapping[str, int], world_size: int | None, *, context_
     if context_is_wrong or world_size % product == 0:
         return []
     rest = world_size // (factors[_TENSOR] * factors[_EXPERT])
-    told = " x ".join(f"{name} {value}" for name, value in factors.items() if value > 1)
+    reported = " x ".join(f"{name} {value}" for name, value in factors.items() if value > 1)
     return [
         Problem(
             code=Code.SMP_WORLD_SIZE,
-            message=f"{told} is {product}, and {world_size} processes cannot be divided into groups of that",
+            message=f"{reported} is {product}, and {world_size} processes cannot be divided into groups of that",
             remedy=f"write {_SHARD}: {gcd(factors[_SHARD], rest)}, or take nodes for a multiple of {product} processes"
             if rest
             else f"take nodes for a multiple of {product} processes",

@@ -16,7 +16,7 @@ from llm_fleet.catalog.training_job import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
-from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, told
+from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, reported
 from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values, smp_remarks
 from llm_fleet.rules.values import did_you_mean
 from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun, TrainingRunSpec
@@ -180,16 +180,16 @@ def check_smp_in_run(
 
 
 def _values_of_run(run: TrainingRunSpec) -> Mapping[str, Any]:
-    told = {name: getattr(run, of_run) for name, of_run in _OF_RUN.items()}
-    return {name: value for name, value in told.items() if value is not None}
+    reported = {name: getattr(run, of_run) for name, of_run in _OF_RUN.items()}
+    return {name: value for name, value in reported.items() if value is not None}
 
 
 def run_values(smp: SmpConfiguration, run: TrainingRunSpec) -> Mapping[str, Any]:
     """Return what `smp` leaves out and `run` tells, by the keys of SMP."""
-    told = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
+    reported = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
     if smp.tensor_parallel_seed is not None:
-        told.pop("random_seed", None)
-    return told
+        reported.pop("random_seed", None)
+    return reported
 
 
 _EXPERTS = 0
@@ -253,7 +253,7 @@ def _without_use(backend: Backend) -> Problem:
 
 def with_degrees_of_smp(run: PlacedRun) -> PlacedRun:
     """Return `run` with the degrees that its configuration of SMP tells as its own; the same run without such."""
-    degrees = {own: told(run, own) for own in _told_there(run)}
+    degrees = {own: reported(run, own) for own in _reported_there(run)}
     if not degrees or run.smp is None:
         return run
     left = run.smp.model_copy(update={OF_SMP[own]: None for own in degrees})
@@ -262,16 +262,16 @@ def with_degrees_of_smp(run: PlacedRun) -> PlacedRun:
 
 def path_in_smp(path: tuple[PathPart, ...], run: PlacedRun) -> tuple[PathPart, ...]:
     """Return `path` of a degree, or where the configuration of SMP tells it."""
-    there = path[:1] and path[0] in _told_there(run)
+    there = path[:1] and path[0] in _reported_there(run)
     return ("smp", OF_SMP[str(path[0])]) if there else path
 
 
 def in_words_of_smp(remedy: str, run: PlacedRun) -> str:
     """Return a remedy with the configuration's names of the degrees that it tells."""
-    for own in _told_there(run):
+    for own in _reported_there(run):
         remedy = re.sub(rf"\b{own}\b", OF_SMP[own], remedy)
     return remedy
 
 
-def _told_there(run: PlacedRun) -> list[str]:
-    return [own for own in OF_SMP if getattr(run, own) is None and told(run, own) is not None]
+def _reported_there(run: PlacedRun) -> list[str]:
+    return [own for own in OF_SMP if getattr(run, own) is None and reported(run, own) is not None]

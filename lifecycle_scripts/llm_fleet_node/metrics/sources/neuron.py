@@ -86,7 +86,7 @@ def _by_device(reports: list[dict[str, Any]], devices: int, per_device: int) -> 
 
 def _cores(report: dict[str, Any]) -> dict[int, float]:
     in_use = _dict(_dict(report.get("neuroncore_counters")).get("neuroncores_in_use"))
-    found = {core: _dict(told).get("neuroncore_utilization") for core, told in in_use.items() if core.isdigit()}
+    found = {core: _dict(reported).get("neuroncore_utilization") for core, reported in in_use.items() if core.isdigit()}
     return {int(core): float(used) for core, used in found.items() if isinstance(used, (int, float))}
 
 
@@ -98,10 +98,10 @@ def _memory(report: dict[str, Any]) -> float:
 
 def _uncorrected(document: dict[str, Any]) -> Optional[float]:
     counters = _dict(_dict(document.get("system_data")).get("neuron_hw_counters"))
-    told = [_dict(device) for device in _list(counters.get("neuron_devices"))]
-    if not told:
+    reported = [_dict(device) for device in _list(counters.get("neuron_devices"))]
+    if not reported:
         return None
-    return float(sum((device.get(f"{kind}_ecc_uncorrected") or 0) for device in told for kind in ("mem", "sram")))
+    return float(sum((device.get(f"{kind}_ecc_uncorrected") or 0) for device in reported for kind in ("mem", "sram")))
 
 
 def _document(machine: Machine, folder: Path) -> Any:

@@ -46,9 +46,9 @@ def _utilization(stat: str, rates: Rates) -> Optional[float]:
 
 
 def _memory_used(memory: str) -> Optional[float]:
-    told = {name: rest.split() for name, _, rest in (line.partition(":") for line in memory.splitlines())}
+    reported = {name: rest.split() for name, _, rest in (line.partition(":") for line in memory.splitlines())}
     try:
-        whole, free = float(told["MemTotal"][0]), float(told["MemAvailable"][0])
+        whole, free = float(reported["MemTotal"][0]), float(reported["MemAvailable"][0])
     except (KeyError, IndexError, ValueError):
         return None
     return 100.0 * (whole - free) / whole if whole else None

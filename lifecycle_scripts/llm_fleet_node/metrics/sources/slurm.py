@@ -68,8 +68,8 @@ def nodes_reading(lines: Iterable[str]) -> Reading:
                 reasons[name] = f"{state}: {reason[:120]}"
     found = list(kinds.values())
     values = {f"slurm_nodes_{kind}": float(found.count(kind)) for kind in ("allocated", "idle", "drained", "down")}
-    told: dict[str, Any] = dict(sorted(reasons.items())[:_MOST])
-    return Reading(values, {"SlurmReasons": told} if told else {})
+    reported: dict[str, Any] = dict(sorted(reasons.items())[:_MOST])
+    return Reading(values, {"SlurmReasons": reported} if reported else {})
 
 
 def _kind(reason: str) -> str:

@@ -128,9 +128,9 @@ class CpuBackend:
         if self.data_rank != 0:
             return
         weights, optimizer = self._files()
-        told = {"tensor_rank": str(self.tensor_group.rank), "tensor_degree": str(self.tensor_group.size)}
+        reported = {"tensor_rank": str(self.tensor_group.rank), "tensor_degree": str(self.tensor_group.size)}
         with part.open(weights) as stream:
-            safetensors_stream.write(stream, self.parameters, told)
+            safetensors_stream.write(stream, self.parameters, reported)
         with part.open(optimizer) as stream:
             torch.save(self.optimizer.state(), stream)
 

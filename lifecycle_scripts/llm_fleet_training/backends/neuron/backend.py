@@ -183,9 +183,9 @@ class NeuronBackend:
         _run()
         weights, optimizer = self._files()
         if self.data_rank == 0:
-            told = {"tensor_rank": str(self.tensor_rank), "tensor_degree": str(self.degrees.tensor)}
+            reported = {"tensor_rank": str(self.tensor_rank), "tensor_degree": str(self.degrees.tensor)}
             with part.open(weights) as stream:
-                safetensors_stream.write(stream, self.parameters, told)
+                safetensors_stream.write(stream, self.parameters, reported)
         with part.open(optimizer) as stream:
             torch.save(_on_cpu(self.optimizer.state_dict()), stream)
 

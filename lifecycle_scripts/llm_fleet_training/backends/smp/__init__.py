@@ -34,7 +34,7 @@ def make(settings: Settings, config: ModelConfig) -> Backend:
             f"{settings.sequence_length} tokens cannot be divided into {parts} parts for their contexts",
             shared=True,
         )
-    told = configuration(settings)
+    reported = configuration(settings)
     from llm_fleet_training.backends.smp.backend import SmpBackend
 
-    return SmpBackend(settings, config, told)
+    return SmpBackend(settings, config, reported)

@@ -55,11 +55,11 @@ class SmpBackend:
     name = "smp"
     layout = "distributed-checkpoint"
 
-    def __init__(self, settings: Settings, config: ModelConfig, told: Dict[str, Any]) -> None:
-        """Nothing is started yet; `told` is for the library."""
+    def __init__(self, settings: Settings, config: ModelConfig, reported: Dict[str, Any]) -> None:
+        """Nothing is started yet; `reported` is for the library."""
         self.settings = settings
         self.config = config
-        self.told = told
+        self.reported = reported
         self.rank, self.world = processes.place()
         self.degrees = degrees.spread(
             world=self.world,
@@ -92,7 +92,7 @@ class SmpBackend:
         self._words = Words(self.rank, self.world)
         import torch.sagemaker as tsm
 
-        tsm.init(self.told)
+        tsm.init(self.reported)
         self.state = tsm.state
 
     def build(self) -> None:
@@ -162,7 +162,7 @@ class SmpBackend:
         apply_activation_checkpointing(
             self.fsdp, checkpoint_wrapper_fn=wrapper, check_fn=lambda module: isinstance(module, layer)
         )
-        return offload_wrapper(self.fsdp) if self.told.get("sm_activation_offloading") else self.fsdp
+        return offload_wrapper(self.fsdp) if self.reported.get("sm_activation_offloading") else self.fsdp
 
     def load_weights(self, folder: Path) -> None:
         """They were taken when the model was built: before the library has transformed and sharded it."""

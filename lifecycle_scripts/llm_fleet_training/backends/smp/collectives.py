@@ -16,15 +16,15 @@ VARIABLE = "LLM_FLEET_SMP_BACKEND"
 
 def collectives() -> str:
     """`smddp` or `nccl`; LFJ24 when `smddp` is asked for and does not run here, or for another word."""
-    asked = os.environ.get(VARIABLE, "") or "auto"
-    if asked not in ("auto", "nccl", "smddp"):
-        fail(Code.SMP_BACKEND, f"{VARIABLE} is `{asked}`")
-    if asked == "nccl":
+    requested = os.environ.get(VARIABLE, "") or "auto"
+    if requested not in ("auto", "nccl", "smddp"):
+        fail(Code.SMP_BACKEND, f"{VARIABLE} is `{requested}`")
+    if requested == "nccl":
         return "nccl"
     try:
         import_module("smdistributed.dataparallel.torch.torch_smddp")  # Makes `smddp` known to torch.distributed.
     except Exception as error:  # ImportError, or what the library raises on an instance that it does not know.
-        if asked == "smddp":
+        if requested == "smddp":
             fail(Code.SMP_BACKEND, f"smddp does not run on {os.uname().nodename}: {error}")
         return "nccl"
     return "smddp"

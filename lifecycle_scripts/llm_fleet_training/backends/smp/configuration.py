@@ -30,15 +30,15 @@ OWN = {
 
 def configuration(settings: Settings) -> Dict[str, Any]:
     """LFJ23 for a file that cannot be read, has other keys, or tells another degree than the settings."""
-    told = _read(settings)
-    wrong = [_wrong(name, value, settings) for name, value in told.items()]
+    reported = _read(settings)
+    wrong = [_wrong(name, value, settings) for name, value in reported.items()]
     found = [line for line in wrong if line]
-    if told.get("sm_activation_offloading") is True and settings.activation_checkpointing == "none":
+    if reported.get("sm_activation_offloading") is True and settings.activation_checkpointing == "none":
         found.append("sm_activation_offloading is true, and activation checkpointing is none: nothing is offloaded")
     if found:
         fail(Code.SMP_CONFIG, f"{settings.smp_config}: {'; '.join(found)}", shared=True)
     of_run = {name: getattr(settings, setting) for name, setting in OF_RUN.items()}
-    own = {name: value for name, value in told.items() if name in OWN}
+    own = {name: value for name, value in reported.items() if name in OWN}
     return {"random_seed": settings.seed, **own, **of_run}
 
 
@@ -51,10 +51,10 @@ def _read(settings: Settings) -> Dict[str, Any]:
         fail(Code.SMP_CONFIG, f"{settings.smp_config} cannot be read: {error}")
     if not isinstance(words, dict):
         fail(Code.SMP_CONFIG, f"{settings.smp_config} holds no JSON object")
-    told = cast(Dict[str, Any], words)
-    if "tensor_parallel_seed" in told:
-        told.setdefault("random_seed", told.pop("tensor_parallel_seed"))
-    return told
+    reported = cast(Dict[str, Any], words)
+    if "tensor_parallel_seed" in reported:
+        reported.setdefault("random_seed", reported.pop("tensor_parallel_seed"))
+    return reported
 
 
 def _wrong(name: str, value: Any, settings: Settings) -> str:

@@ -80,7 +80,7 @@ class CustomResource:
         if not isinstance(token, str) or ":function:" not in token:
             # Source: emulation, functions are run and topics of SNS are not asked
             raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
-        asked = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
+        requested = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
         with ResponseUrl() as response:
             event = {
                 "RequestType": kind,
@@ -90,7 +90,7 @@ class CustomResource:
                 "ResourceType": request.resource_type,
                 "LogicalResourceId": request.logical_id,
                 "ServiceToken": token,
-                "ResourceProperties": as_strings(asked),
+                "ResourceProperties": as_strings(requested),
                 **more,
             }
             run = self._function.invoke(token, event, request.region, request.account)

@@ -39,7 +39,7 @@ class ClusterRecord:
         self.arn = f"arn:aws:sagemaker:{region}:{account}:cluster/{self.cluster_id}"
         self.creation_time = datetime.datetime.now(datetime.UTC)
         self.tags: list[dict[str, str]] = params.get("Tags", [])
-        self.asked = {name: value for name, value in params.items() if name not in ("Tags", "ClusterName")}
+        self.requested = {name: value for name, value in params.items() if name not in ("Tags", "ClusterName")}
         self.nodes: dict[str, dict[str, Any]] = {}
         self._interfaces: dict[str, str] = {}
         self._bring_up()
@@ -47,22 +47,22 @@ class ClusterRecord:
     def after(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return what is asked for after an `UpdateCluster`: groups change by name, the rest as it is given."""
         going = set(params.get("InstanceGroupsToDelete", ()))
-        asked = {**self.asked}
+        requested = {**self.requested}
         for name, value in params.items():
             if name in _GROUPS:
                 given = {group["InstanceGroupName"]: group for group in value}
-                kept = [given.pop(old["InstanceGroupName"], old) for old in asked.get(name, [])]
-                asked[name] = kept + list(given.values())
+                kept = [given.pop(old["InstanceGroupName"], old) for old in requested.get(name, [])]
+                requested[name] = kept + list(given.values())
             elif name not in ("ClusterName", "InstanceGroupsToDelete"):
-                asked[name] = value
+                requested[name] = value
         for kind in _GROUPS:
-            if kind in asked:
-                asked[kind] = [one for one in asked[kind] if one["InstanceGroupName"] not in going]
-        return asked
+            if kind in requested:
+                requested[kind] = [one for one in requested[kind] if one["InstanceGroupName"] not in going]
+        return requested
 
-    def update(self, asked: dict[str, Any]) -> None:
+    def update(self, requested: dict[str, Any]) -> None:
         """Become what is asked for now; nodes come and go with the counts."""
-        self.asked = asked
+        self.requested = requested
         self._bring_up()
 
     def take_down(self) -> None:
@@ -73,15 +73,15 @@ class ClusterRecord:
     @property
     def groups(self) -> list[dict[str, Any]]:
         """Every instance group as it was asked for."""
-        return [group for kind in _GROUPS for group in self.asked.get(kind, [])]
+        return [group for kind in _GROUPS for group in self.requested.get(kind, [])]
 
     def describe(self) -> dict[str, Any]:
         """Return what `DescribeCluster` tells."""
-        told = known_members("sagemaker", "DescribeClusterResponse", self.asked)
+        reported = known_members("sagemaker", "DescribeClusterResponse", self.requested)
         for kind in _GROUPS:
-            if kind in self.asked:
-                told[kind] = [self._group(kind, group) for group in self.asked[kind]]
-        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | told
+            if kind in self.requested:
+                reported[kind] = [self._group(kind, group) for group in self.requested[kind]]
+        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | reported
 
     def summary(self) -> dict[str, Any]:
         """Return what `ListClusters` tells."""
@@ -93,15 +93,15 @@ class ClusterRecord:
         }
 
     def _group(self, kind: str, group: dict[str, Any]) -> dict[str, Any]:
-        told = dict(group)
+        reported = dict(group)
         for name, others in _NAMED_OTHERWISE.items():
-            told |= dict.fromkeys(others, group[name]) if name in group else {}
-        told |= {
+            reported |= dict.fromkeys(others, group[name]) if name in group else {}
+        reported |= {
             "CurrentCount": len(self._nodes_of(group)),
             "TargetCount": group["InstanceCount"],
             "Status": "InService",
         }
-        return known_members("sagemaker", _DETAILS[kind], told)
+        return known_members("sagemaker", _DETAILS[kind], reported)
 
     def _nodes_of(self, group: dict[str, Any]) -> list[str]:
         return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
@@ -137,9 +137,9 @@ class ClusterRecord:
             "InstanceStatus": {"Status": "Running"},
             "LaunchTime": time.time(),
         }
-        if self.asked.get("NodeProvisioningMode") == "Continuous":
+        if self.requested.get("NodeProvisioningMode") == "Continuous":
             node["NodeLogicalId"] = f"{group['InstanceGroupName']}-{secrets.token_hex(4)}"
-        vpc = group.get("OverrideVpcConfig") or self.asked.get("VpcConfig")
+        vpc = group.get("OverrideVpcConfig") or self.requested.get("VpcConfig")
         if vpc:
             subnet_id = vpc["Subnets"][0]
             interface = self._network.attach(
@@ -151,10 +151,10 @@ class ClusterRecord:
 
     def _node_settings(self, group: dict[str, Any]) -> dict[str, Any]:
         types: list[str] = group.get("InstanceRequirements", {}).get("InstanceTypes", [])
-        told = known_members("sagemaker", "ClusterNodeDetails", group)
+        reported = known_members("sagemaker", "ClusterNodeDetails", group)
         if "CapacityRequirements" in group:
-            told["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
-        return told | {"InstanceType": group.get("InstanceType") or types[0]}
+            reported["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
+        return reported | {"InstanceType": group.get("InstanceType") or types[0]}
 
     def _remove(self, instance_id: str) -> None:
         del self.nodes[instance_id]

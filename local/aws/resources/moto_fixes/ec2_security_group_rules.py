@@ -33,7 +33,7 @@ def _refusing(as_moto_does: Any, side: str) -> Any:
     def authorize(self: Any, group_name_or_id: str, *args: Any, **named: Any) -> Any:
         group = self.get_security_group_by_name_or_id(group_name_or_id, named.get("vpc_id"))
         if group is not None and not args:
-            for rule in _asked(self, group, named):
+            for rule in _requested(self, group, named):
                 if rule in getattr(group, side):
                     raise EC2ClientError(
                         "InvalidPermission.Duplicate", f'the specified rule "{_words(rule)}" already exists'
@@ -43,7 +43,7 @@ def _refusing(as_moto_does: Any, side: str) -> Any:
     return authorize
 
 
-def _asked(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
+def _requested(ec2: Any, group: Any, named: dict[str, Any]) -> list[Any]:
     """Return the rules of the request, as moto itself makes them."""
     return list(
         ec2._iterate_security_rules(
@@ -65,10 +65,10 @@ def _words(rule: Any) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return isinstance(other, SecurityGroupRule) and _told_apart_by(one) == _told_apart_by(other)
+    return isinstance(other, SecurityGroupRule) and _reported_apart_by(one) == _reported_apart_by(other)
 
 
-def _told_apart_by(rule: Any) -> tuple[Any, ...]:
+def _reported_apart_by(rule: Any) -> tuple[Any, ...]:
     ports = () if rule.ip_protocol == _ALL else (rule.from_port, rule.to_port)
     return (rule.ip_protocol, _peer(rule), *ports)
 

@@ -129,8 +129,10 @@ def _check_targets(response: Any, actions: list[dict[str, Any]], balancer_arn: s
     groups = [backend.target_groups[arn] for arn in named if arn in backend.target_groups]
     taken = [group.arn for group in groups if set(group.load_balancer_arns) - {balancer_arn}]
     if taken:
-        told = f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
-        raise ELBClientError("TargetGroupAssociationLimit", told)
+        reported = (
+            f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
+        )
+        raise ELBClientError("TargetGroupAssociationLimit", reported)
 
 
 def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:

@@ -40,11 +40,13 @@ class NetworkOf:
         """
         subnets = {one: self.subnet(one) for one in subnet_ids}
         groups = {one: self.security_group(one) for one in group_ids}
-        told = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
-        told += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
+        reported = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
+        reported += [f"The security group ID '{one}' does not exist" for one, found in groups.items() if found is None]
         vpcs = {found.vpc_id for found in (*subnets.values(), *groups.values()) if found is not None}
         return (
-            told if told or len(vpcs) <= 1 else [f"subnets and security groups are of different VPCs: {sorted(vpcs)}"]
+            reported
+            if reported or len(vpcs) <= 1
+            else [f"subnets and security groups are of different VPCs: {sorted(vpcs)}"]
         )
 
     def attach(self, subnet_id: str, group_ids: list[str], description: str) -> str:

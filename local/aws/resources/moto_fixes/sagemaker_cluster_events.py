@@ -22,10 +22,10 @@ def install() -> None:
     install_operation(SageMakerResponse, "sagemaker", "DescribeClusterEvent", _describe, invalid="ValidationException")
 
 
-def tell_cluster_event(account: str, region: str, told: dict[str, Any]) -> dict[str, Any]:
-    """Let the event `told` (DescribeClusterEvent's `EventDetails`) have happened; return what EventBridge is told."""
-    _events[account, region, told["EventId"]] = {"EventTime": time(), **told}
-    return _without_failures(told)
+def report_cluster_event(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
+    """Record the event `reported` (DescribeClusterEvent's `EventDetails`); return what EventBridge gets."""
+    _events[account, region, reported["EventId"]] = {"EventTime": time(), **reported}
+    return _without_failures(reported)
 
 
 def events_of(account: str, region: str) -> list[dict[str, Any]]:

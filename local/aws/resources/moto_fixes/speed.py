@@ -24,7 +24,7 @@ def install() -> None:
     """Let all of them remember what they have found."""
     DomainDispatcherApplication.get_backend_for_host = _get_backend_for_host
     responses.method_names_from_class = _method_names  # pyright: ignore[reportPrivateImportUsage]
-    S3Backend.log_incoming_request = _log_where_asked
+    S3Backend.log_incoming_request = _log_where_requested
     AmiBackend._load_amis = _load_no_images  # pyright: ignore[reportPrivateUsage]
     AmiBackend.amis = property(_images, _set_images)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -43,7 +43,7 @@ def _method_names(clazz: object) -> list[str]:
     return utils.method_names_from_class(clazz)
 
 
-def _log_where_asked(self: S3Backend, request: Any, bucket_name: str) -> None:
+def _log_where_requested(self: S3Backend, request: Any, bucket_name: str) -> None:
     bucket = self.buckets.get(bucket_name)
     if bucket is None or bucket.logging:
         _log_request(self, request, bucket_name)

@@ -132,14 +132,14 @@ def _name_executions() -> None:
 
     def get_start_execution_details(self: Any) -> Any:
         found: Any = details(self)
-        found.start_time = _told(self.start_date)
+        found.start_time = _reported(self.start_date)
         return found
 
     StepFunctionsParserBackend.start_execution = start_execution
     Execution.get_start_execution_details = get_start_execution_details
 
 
-def _told(moment: datetime) -> str:
+def _reported(moment: datetime) -> str:
     """Write a time as the context object of an execution has it."""
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from llm_fleet.functions.training_watch.clusters import Parts
 from llm_fleet.functions.training_watch.handler import serve
-from llm_fleet.functions.training_watch.settings import Settings, Surroundings
+from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue
 from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
 from tests.functions.training_watch.day.script import LINES, MOST, Line
@@ -114,14 +114,14 @@ class Day:
         clients: Any = SimpleNamespace(**{name: Mortal(getattr(self.raw, name), misfortune) for name in SERVICES})
         clients.sqs = Mortal(self.queue, misfortune)
         clients.dynamodb = Mortal(_Seen(self.raw.dynamodb, self._update), misfortune)
-        surroundings = Surroundings(
+        deployed_environment = DeployedEnvironment(
             watch="day",
             table="record",
             queue_url="https://queue",
             topic_arn=TOPIC,
             settings=Settings.read(json.dumps(SETTINGS)),
         )
-        return Parts(surroundings=surroundings, clients=clients, now=self.clock, copy_threads=1)
+        return Parts(deployed_environment=deployed_environment, clients=clients, now=self.clock, copy_threads=1)
 
 
 def new_day(

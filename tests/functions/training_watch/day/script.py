@@ -60,7 +60,7 @@ class Outcome:
     """The only checkpoint that it finds, as `job of origin/folder`; none: what its predecessors left."""
     decision: str | None
     """none: nobody's to decide."""
-    told: frozenset[str]
+    reported: frozenset[str]
 
 
 def outcomes(line: Line) -> Iterator[Outcome]:
@@ -72,8 +72,8 @@ def outcomes(line: Line) -> Iterator[Outcome]:
         name = f"{line.root}-r{attempt}" if attempt else line.root
         steps = range(begins + EVERY, begins + fate.minute, EVERY) if line.checkpoints else range(0)
         whole += [(step, f"{name}/checkpoint-{step}") for step in steps]
-        decision, told = _decision(line, fate, attempt, most, bool(whole))
-        yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, told=told)
+        decision, reported = _decision(line, fate, attempt, most, bool(whole))
+        yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, reported=reported)
         if decision != "restart":
             return
         begins, origin = max(whole, default=(0, ""))

@@ -42,7 +42,7 @@ class World:
     sick: dict[str, tuple[str, float]] = field(default_factory=lambda: {})
     found: dict[str, dict[str, bytes]] = field(default_factory=lambda: {})
     began: dict[str, int] = field(default_factory=lambda: {})
-    told: list[str] = field(default_factory=lambda: [])
+    reported: list[str] = field(default_factory=lambda: [])
     events: int = 0
     plan: list[tuple[float, int, Callable[[], None]]] = field(default_factory=lambda: [])
     number: Any = field(default_factory=itertools.count)
@@ -62,7 +62,7 @@ class World:
             self.known.add(name)
             self._begin(name)
         for name, job in self.jobs.items():
-            if job.told["TrainingJobStatus"] == "Stopping" and name not in self.stopping:
+            if job.reported["TrainingJobStatus"] == "Stopping" and name not in self.stopping:
                 self.stopping[name] = self.clock.now
                 self._changed(name)
                 self.at(110, lambda name=name: self._end(name, ("Stopped", "Stopped", "")))
@@ -72,9 +72,9 @@ class World:
 
     def pad(self) -> None:
         """Deliver old events again, until there were as many as the day has."""
-        while self.told and self.events < EVENTS:
+        while self.reported and self.events < EVENTS:
             self.events += 1
-            self.queue.put(self.chance.choice(self.told), self.chance.choice((0, 30, 600)))
+            self.queue.put(self.chance.choice(self.reported), self.chance.choice((0, 30, 600)))
 
     def objects(self, uri: str) -> dict[str, bytes]:
         """Return what is below a prefix, by path."""
@@ -135,7 +135,7 @@ class World:
         job: TrainingJob = self.jobs[name]
         job.move("InProgress", "Training", "")
         self._changed(name)
-        uri = job.asked.get("CheckpointConfig", {}).get("S3Uri")
+        uri = job.requested.get("CheckpointConfig", {}).get("S3Uri")
         files = self.objects(uri) if uri else {}
         self.found[name] = files
         steps = [int(path.split("/")[0].split("-")[1]) for path in files if path.endswith("/trainer_state.json")
@@ -161,7 +161,7 @@ class World:
         self._end(name, (PASSING | FINAL)[fate.kind])
 
     def _save(self, name: str, uri: str, step: int, files: tuple[str, ...]) -> None:
-        if self.jobs[name].told["TrainingJobStatus"] not in ("InProgress", "Stopping"):
+        if self.jobs[name].reported["TrainingJobStatus"] not in ("InProgress", "Stopping"):
             return
         prefix = uri.removeprefix(f"s3://{BUCKET}/")
         for file in files:
@@ -170,9 +170,9 @@ class World:
 
     def _end(self, name: str, how: tuple[str, str, str]) -> None:
         job: TrainingJob = self.jobs[name]
-        if job.told["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
+        if job.reported["TrainingJobStatus"] in ("Completed", "Failed", "Stopped"):
             return
-        uri = job.asked.get("CheckpointConfig", {}).get("S3Uri")
+        uri = job.requested.get("CheckpointConfig", {}).get("S3Uri")
         if uri and name in self.stopping:
             self._save(name, uri, self.began.get(name, 0) + 999, FILES)
         job.move(*how)
@@ -190,9 +190,9 @@ class World:
         return True
 
     def _changed(self, name: str) -> None:
-        told = self.jobs[name].told
-        detail = {"TrainingJobName": name, "TrainingJobStatus": told["TrainingJobStatus"]}
-        self._send(name, TRAINING, {**detail, "SecondaryStatus": told["SecondaryStatus"]})
+        reported = self.jobs[name].reported
+        detail = {"TrainingJobName": name, "TrainingJobStatus": reported["TrainingJobStatus"]}
+        self._send(name, TRAINING, {**detail, "SecondaryStatus": reported["SecondaryStatus"]})
 
     def _send(self, name: str, kind: str, detail: dict[str, Any]) -> None:
         found = self.line_of(name)
@@ -200,7 +200,7 @@ class World:
             return
         time = datetime.fromtimestamp(self.clock.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = as_event(kind, time, detail)
-        self.told.append(body)
+        self.reported.append(body)
         copies = self.chance.choice((1, 1, 2, 3)) if self.events < SPARED else 1
         for _ in range(copies):
             self.events += 1

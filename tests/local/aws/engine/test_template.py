@@ -63,16 +63,16 @@ def test_an_ill_formed_template_is_refused(bench: Bench, template: dict[str, Any
         bench.create("S", template)
 
 
-def test_what_a_policy_would_have_waited_for_is_told() -> None:
+def test_what_a_policy_would_have_waited_for_is_reported() -> None:
     template = parse_template(json.dumps({"Resources": {"A": {**GROUP, "CreationPolicy": SIGNAL, **ROLLING}}}))
     group = template.resources["A"]
-    (told,) = notes_on_creation(group.creation_policy)
-    assert told.startswith("CreationPolicy: 2 signals count as given")
+    (reported,) = notes_on_creation(group.creation_policy)
+    assert reported.startswith("CreationPolicy: 2 signals count as given")
     assert notes_on_update(group.update_policy) == ("UpdatePolicy: AutoScalingRollingUpdate replaces no instance here",)
     assert notes_on_creation(None) == notes_on_update(None) == ()
 
 
-def test_all_findings_are_told_at_once(bench: Bench) -> None:
+def test_all_findings_are_reported_at_once(bench: Bench) -> None:
     said = bench.refusal(
         {
             "Resources": {

@@ -98,9 +98,9 @@ class Clusters:
     def why(self, stack: str) -> str:
         """Why the last operation on a stack failed."""
         events = self.aws.events(stack)
-        told = [event for event in events if event["OperationId"] == events[-1]["OperationId"]]
+        reported = [event for event in events if event["OperationId"] == events[-1]["OperationId"]]
         return "; ".join(
-            event.get("ResourceStatusReason", "") for event in told if event["ResourceStatus"].endswith("_FAILED")
+            event.get("ResourceStatusReason", "") for event in reported if event["ResourceStatus"].endswith("_FAILED")
         )
 
     def deployed(self, name: str) -> dict[str, Any]:

@@ -40,6 +40,6 @@ def test_the_demo_shows_nodes_storage_hooks_and_the_stand_in(clusters: Clusters)
     ):
         assert expected in lines, lines
     head = clusters.outputs("shown-1")
-    stood_in = f"head node {head['HeadNodeInstanceID']} at {head['HeadNodePrivateIP']}: a STAND-IN"
-    assert any(line.startswith(stood_in) for line in lines)
+    was_in = f"head node {head['HeadNodeInstanceID']} at {head['HeadNodePrivateIP']}: a STAND-IN"
+    assert any(line.startswith(was_in) for line in lines)
     assert clusters.destroy("shown") == "DELETE_COMPLETE"

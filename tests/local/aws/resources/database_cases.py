@@ -40,7 +40,7 @@ DATABASE_CASES = (
             "Family": "aurora-mysql8.0",
             "Parameters": {"innodb_lock_wait_timeout": 900, "require_secure_transport": "ON"},
         },
-        told=lambda client, name: parameters(client, name, "cluster_"),
+        reported=lambda client, name: parameters(client, name, "cluster_"),
         expected={
             "Description": "slurmdbd",
             "DBParameterGroupFamily": "aurora-mysql8.0",
@@ -53,7 +53,7 @@ DATABASE_CASES = (
         type="AWS::RDS::DBParameterGroup",
         service="rds",
         properties={"Description": "slurmdbd", "Family": "mariadb11.4", "Parameters": {"log_output": "FILE"}},
-        told=lambda client, name: parameters(client, name, ""),
+        reported=lambda client, name: parameters(client, name, ""),
         expected={"DBParameterGroupFamily": "mariadb11.4", "set": {"log_output": "FILE"}},
         change={"Parameters": {"log_output": "TABLE"}},
         changed={"set": {"log_output": "TABLE"}},
@@ -74,7 +74,7 @@ DATABASE_CASES = (
             "StorageEncrypted": True,
             "Tags": [{"Key": "kind", "Value": "accounting"}],
         },
-        told=cluster,
+        reported=cluster,
         expected={
             "Engine": "aurora-mysql",
             "Port": 3306,
@@ -116,7 +116,7 @@ DATABASE_CASES = (
             "StorageEncrypted": True,
             "Tags": [{"Key": "kind", "Value": "accounting"}],
         },
-        told=instance,
+        reported=instance,
         expected={
             "Engine": "mariadb",
             "DBInstanceClass": "db.t4g.medium",

@@ -43,7 +43,7 @@ MACHINE: dict[str, Any] = {
     },
     "Tags": [{"Key": "mine", "Value": "yes"}],
 }
-MACHINE_TOLD: dict[str, Any] = {
+MACHINE_REPORTED: dict[str, Any] = {
     "name": "llama",
     "definition": DEFINITION,
     "tracingConfiguration": {"enabled": True},

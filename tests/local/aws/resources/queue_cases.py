@@ -44,10 +44,10 @@ TABLE: dict[str, Any] = {
 
 def queue(client: Any, url: str) -> dict[str, Any]:
     """All that SQS tells of a queue."""
-    told = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    return told | {
+    reported = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    return reported | {
         "tags": client.list_queue_tags(QueueUrl=url)["Tags"],
-        "redrive": json.loads(told["RedrivePolicy"]) if told.get("RedrivePolicy") else None,
+        "redrive": json.loads(reported["RedrivePolicy"]) if reported.get("RedrivePolicy") else None,
     }
 
 

@@ -213,6 +213,6 @@ class Serving:
     def service(self) -> Created:
         return self.create("ECS::Service", **self.service_properties)
 
-    def told_of_service(self) -> dict[str, Any]:
-        (told,) = self.deployer.client("ecs").describe_services(cluster="chat", services=["chat"])["services"]
-        return told
+    def reported_of_service(self) -> dict[str, Any]:
+        (reported,) = self.deployer.client("ecs").describe_services(cluster="chat", services=["chat"])["services"]
+        return reported

@@ -45,7 +45,7 @@ SERVING_CASES = (
         type="AWS::ECS::Cluster",
         service="ecs",
         properties={"ClusterSettings": [{"Name": "containerInsights", "Value": "enhanced"}]},
-        told=cluster,
+        reported=cluster,
         expected={
             "status": "ACTIVE",
             "settings": [{"name": "containerInsights", "value": "enhanced"}],
@@ -58,7 +58,7 @@ SERVING_CASES = (
         type="AWS::CloudWatch::Dashboard",
         service="cloudwatch",
         properties={"DashboardName": "chat", "DashboardBody": '{"widgets": []}'},
-        told=lambda client, name: client.get_dashboard(DashboardName=name),
+        reported=lambda client, name: client.get_dashboard(DashboardName=name),
         expected={"DashboardBody": '{"widgets": []}'},
         change={"DashboardBody": '{"widgets": [{"type": "text", "properties": {}}]}'},
         changed={"DashboardBody": '{"widgets": [{"type": "text", "properties": {}}]}'},
@@ -73,7 +73,7 @@ SERVING_CASES = (
             "Rules": [COMMON, RATE],
             "DataProtectionConfig": {"DataProtections": [HIDDEN]},
         },
-        told=web_acl,
+        reported=web_acl,
         expected={
             "DefaultAction": {"Allow": {}},
             "VisibilityConfig": SEEN,
@@ -92,7 +92,7 @@ SERVING_CASES = (
             "State": "ENABLED",
             "Targets": [{"Id": "log", "Arn": "arn:aws:logs:us-west-2:123456789012:log-group:chat"}],
         },
-        told=lambda client, name: (
+        reported=lambda client, name: (
             client.describe_rule(Name=name) | {"targets": client.list_targets_by_rule(Rule=name)["Targets"]}
         ),
         expected={
@@ -106,7 +106,7 @@ SERVING_CASES = (
         type="AWS::Logs::ResourcePolicy",
         service="logs",
         properties={"PolicyName": "events", "PolicyDocument": '{"Version": "2012-10-17", "Statement": []}'},
-        told=lambda client, name: client.describe_resource_policies()["resourcePolicies"][0],
+        reported=lambda client, name: client.describe_resource_policies()["resourcePolicies"][0],
         expected={"policyName": "events", "policyDocument": '{"Version": "2012-10-17", "Statement": []}'},
         change={"PolicyDocument": '{"Version": "2012-10-17", "Statement": [{}]}'},
         changed={"policyDocument": '{"Version": "2012-10-17", "Statement": [{}]}'},

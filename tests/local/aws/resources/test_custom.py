@@ -63,7 +63,7 @@ class Functions:
             archive.writestr("index.py", source)
             archive.writestr("answer.py", ANSWER)
         self._s3.put_object(Bucket="assets", Key="code.zip", Body=packed.getvalue())
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "Code": {"S3Bucket": "assets", "S3Key": "code.zip"},
             "Handler": "index.handler",
             "Runtime": "python3.12",
@@ -71,7 +71,7 @@ class Functions:
             "Timeout": 20,
             "Environment": {"Variables": {"OWN": "mine"}},
         } | more
-        return self._deployer.create("AWS::Lambda::Function", **asked).attributes["Arn"]
+        return self._deployer.create("AWS::Lambda::Function", **requested).attributes["Arn"]
 
     def written(self, key: str) -> dict[str, Any]:
         return json.loads(self._s3.get_object(Bucket="assets", Key=key)["Body"].read())
@@ -145,7 +145,9 @@ def test_nothing_of_this_process_reaches_the_function(
         ("def other(event, context): ...", "has no attribute 'handler'"),
     ],
 )
-def test_failures_are_told_with_the_log(deployer: Deployer, functions: Functions, source: str, message: str) -> None:
+def test_failures_are_reported_with_the_log(
+    deployer: Deployer, functions: Functions, source: str, message: str
+) -> None:
     # What sleeps is asked twice, to create and to delete: each time all of its timeout passes.
     token = functions.make(source, Timeout=1 if "timeout" in message else 20)
     with pytest.raises(ResourceFailed, match="(?s)" + message):
@@ -230,7 +232,7 @@ def handler(event, context):
 """
 
 
-def test_a_failed_creation_is_asked_to_delete_as_a_rollback_asks(deployer: Deployer, functions: Functions) -> None:
+def test_a_failed_creation_is_requested_to_delete_as_a_rollback_asks(deployer: Deployer, functions: Functions) -> None:
     token = functions.make(WILFUL)
     with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
         deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Refuse="Create")

@@ -42,7 +42,7 @@ def test_names_are_checked_before_anything_is_created(
     assert f"{resource_type}: {problem}" in provider.check(resource_type, properties)
 
 
-def test_intrinsic_functions_are_not_judged(provider: CatalogProvider) -> None:
+def test_intrinsic_functions_are_not_checked(provider: CatalogProvider) -> None:
     properties = {
         "FileSystemType": {"Ref": "Kind"},
         "SubnetIds": {"Fn::Split": [",", "a,b"]},

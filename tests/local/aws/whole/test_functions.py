@@ -70,13 +70,13 @@ def queue(aws: LocalAws, function: str) -> Any:
 
 def waiting(aws: LocalAws, url: str) -> tuple[int, int]:
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    told = aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    visible, hidden = (int(told[name]) for name in names)
+    reported = aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    visible, hidden = (int(reported[name]) for name in names)
     return visible, hidden
 
 
 def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws, function: str) -> None:
-    run = aws.invoke(function, {"word": "hello"}, judged=False)
+    run = aws.invoke(function, {"word": "hello"}, checked=False)
     assert run["ended_well"]
     assert run["returned"]["word"] == "hello"
     assert ":assumed-role/worker/" in run["returned"]["who"]
@@ -84,7 +84,7 @@ def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws,
     assert "said hello" in run["log"]
 
 
-def test_iam_judges_its_calls_and_nobody_elses_afterwards(aws: LocalAws, function: str) -> None:
+def test_iam_checks_its_calls_and_no_one_elses_afterwards(aws: LocalAws, function: str) -> None:
     denied = aws.invoke(function, {"list": True})
     assert not denied["ended_well"]
     assert "AccessDenied" in denied["log"]
@@ -129,6 +129,6 @@ def test_an_event_reaches_the_queue_of_each_enabled_rule_that_it_matches(
         detail = json.dumps({"TrainingJobStatus": status})
         events.put_events(Entries=[{"Source": "aws.sagemaker", "DetailType": "A change", "Detail": detail}])
     (message,) = aws.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
-    told = json.loads(message["Body"])
-    assert (told["detail-type"], told["detail"]) == ("A change", {"TrainingJobStatus": "Failed"})
-    assert len(told["time"]) == len("2026-11-22T09:30:00Z")
+    reported = json.loads(message["Body"])
+    assert (reported["detail-type"], reported["detail"]) == ("A change", {"TrainingJobStatus": "Failed"})
+    assert len(reported["time"]) == len("2026-11-22T09:30:00Z")

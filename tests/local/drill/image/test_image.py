@@ -108,7 +108,7 @@ def test_a_build_that_was_killed_is_thrown_away(
     assert not list((tmp_path / "images").glob(".building-*"))
 
 
-def test_a_failed_build_tells_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "layer.sh"
     script.write_text("echo E: no such package; exit 7\n")
     monkeypatch.setattr(module, "_LAYER", script)
@@ -144,7 +144,7 @@ def test_installs_what_is_missing_as_root_and_says_so(tmp_path: Path, monkeypatc
     assert said == ["installing mmdebstrap on this machine with apt-get"]
 
 
-def test_apt_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apt_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apt = tmp_path / "apt-get"
     apt.write_text("#!/bin/sh\necho E: no network >&2; exit 100\n")
     apt.chmod(0o755)

@@ -80,8 +80,8 @@ def test_a_drill_that_was_killed_is_swept_and_one_that_lives_is_not(image: Image
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     said: list[str] = []
-    told = [f"cleared away the cluster {cluster}: the drill that made it (process {killed.pid}) is gone"]
-    assert sweep(work, said.append) == said == told
+    reported = [f"cleared away the cluster {cluster}: the drill that made it (process {killed.pid}) is gone"]
+    assert sweep(work, said.append) == said == reported
     assert left_of(cluster, work) == []
 
 

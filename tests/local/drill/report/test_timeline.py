@@ -20,8 +20,10 @@ def step(
 
 
 def script(node: str, *steps: StepRun, started: float = 100, ended: float = 110, code: int = 0) -> ScriptRun:
-    told = "LFN99" if code else "OK"
-    return ScriptRun(node, "Compute", started, ended, code, told, None, None, steps, tuple(s.name for s in steps[:1]))
+    reported = "LFN99" if code else "OK"
+    return ScriptRun(
+        node, "Compute", started, ended, code, reported, None, None, steps, tuple(s.name for s in steps[:1])
+    )
 
 
 def run(*scripts: ScriptRun) -> Run:
@@ -40,7 +42,7 @@ def run(*scripts: ScriptRun) -> Run:
     )
 
 
-def test_no_step_lies_over_another():
+def test_no_step_is_over_another():
     steps = [step("a", 1, 4), step("b", 2, 3), step("c", 3, 5), step("d", 4, 6), step("e", None, None)]
     assert [[one.name for one in lane] for lane in lanes(steps)] == [["a", "d"], ["b", "c"]]
 
@@ -57,10 +59,10 @@ def test_the_path_that_decided_is_marked_on_the_slowest_node_alone():
     assert re.findall(r'class="step done path".*?<title>(\w+):', drawn) == ["b"]
 
 
-def test_a_failed_step_tells_code_cause_and_remedy():
-    told = hover_text(step("slurmd", 1, 2, state="failed", code="LFN60"))
-    assert "LFN60  it is <broken>" in told
-    assert "remedy: mend it" in told
+def test_a_failed_step_reports_code_cause_and_remedy():
+    reported = hover_text(step("slurmd", 1, 2, state="failed", code="LFN60"))
+    assert "LFN60  it is <broken>" in reported
+    assert "remedy: mend it" in reported
 
 
 def test_starts_that_overlap_are_one_act():
@@ -68,25 +70,25 @@ def test_starts_that_overlap_are_one_act():
     assert [title for title, _ in acts(run(*scripts))] == ["2 nodes, 12.0 s", "w-1, 3.0 s"]
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_tells():
+def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_reports():
     failed = script("w-1", step("slurmd", 101, 102, state="failed", code="LFN60"), code=1)
-    told = page(run(failed))
-    assert not re.findall(r"<script|<link|src=|href=|url\(|@import", told)
-    assert "it is &lt;broken&gt;" in told
-    assert "<broken>" not in told
+    reported = page(run(failed))
+    assert not re.findall(r"<script|<link|src=|href=|url\(|@import", reported)
+    assert "it is &lt;broken&gt;" in reported
+    assert "<broken>" not in reported
     checker = _Balanced()
-    checker.feed(told)
+    checker.feed(reported)
     assert checker.open == []
 
 
-def test_a_node_without_a_report_is_told_of():
+def test_a_node_without_a_report_is_reported_of():
     left_nothing = read_script_run(None, node="w-9", role="Compute", started=1, ended=2, exit_code=137)
     assert "w-9: none no report" in "\n".join(summary(run(left_nothing)))
     assert "ended with 137 and left no report" in page(run(left_nothing))
 
 
 @pytest.mark.parametrize(("code", "expected"), [("LFN60", 1), (None, 0)])
-def test_the_summary_tells_each_failure_with_its_remedy(code: str | None, expected: int):
+def test_the_summary_reports_each_failure_with_its_remedy(code: str | None, expected: int):
     lines = "\n".join(summary(run(script("w-1", step("slurmd", 1, 2, code=code)))))
     assert lines.count("what to do: mend it") == expected
     assert "mount.lustre (4)" in lines

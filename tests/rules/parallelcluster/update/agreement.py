@@ -20,10 +20,10 @@ _OURS = {
     Verdict.NEEDS_NEW_CLUSTER: NEVER,
     Verdict.NEEDS_NEW_NAME: NEVER,
 }
-Told = Counter[tuple[str, bool, bool, str, str]]
+Reported = Counter[tuple[str, bool, bool, str, str]]
 
 
-def ours(changes: Iterable[PlannedChange]) -> Told:
+def ours(changes: Iterable[PlannedChange]) -> Reported:
     """Return each change with what it takes, as our plan says."""
     return Counter(
         (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
@@ -44,10 +44,10 @@ class ParallelClustersWord:
             for login in (False, True)
         }
 
-    def told(self, *, stopped: bool, login_nodes: bool) -> Told:
+    def reported(self, *, stopped: bool, login_nodes: bool) -> Reported:
         """Return each change with what it takes when the fleet is `stopped` or not, and login nodes run or not."""
-        asked = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
-        return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in asked), strict=True))
+        requested = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
+        return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in requested), strict=True))
 
 
 def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:

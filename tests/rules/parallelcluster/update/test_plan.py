@@ -93,7 +93,7 @@ def test_tags_stay_in_isolated_regions() -> None:
 # Literals against references.
 
 
-def test_nobody_knows_whether_a_reference_is_the_literal() -> None:
+def test_no_one_knows_whether_a_reference_is_the_literal() -> None:
     change = planned(put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     assert change.verdict is Verdict.UNKNOWN
     assert "needs a new cluster" in change.reason
@@ -185,7 +185,7 @@ _GROUPS: list[dict[str, Any]] = [{}, {"Enabled": True}, {"Enabled": False}, {"En
 
 @pytest.mark.parametrize("old_group", _GROUPS)
 @pytest.mark.parametrize("new_group", _GROUPS)
-def test_a_placement_group_is_judged_by_the_graver_of_two_readings(
+def test_a_placement_group_is_checked_by_the_graver_of_two_readings(
     oracle: Oracle, old_group: dict[str, Any], new_group: dict[str, Any]
 ) -> None:
     """Typed, as pcluster's command has it, and as text, as the provider does, where 'false' is true."""
@@ -238,7 +238,7 @@ def test_malformed_configurations_are_compared_without_falling_over(place: str, 
 # Written down.
 
 
-def test_the_text_tells_the_gravest_first_and_the_whole_at_the_end() -> None:
+def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
     edits = [
         put("HeadNode/InstanceType", "m5.4xlarge"),
         put(f"{_TRN1}/CapacityType", "SPOT"),

@@ -97,13 +97,13 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_each_is_told_and_its_remedies_pass_when_followed(name: str):
-    told, expected = BAD[name]
-    found = problems(**told)
+def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
+    reported, expected = BAD[name]
+    found = problems(**reported)
     assert [(problem.code.value, problem.where) for problem in found] == expected
     changes = dict(each for problem in found for each in followed(problem.remedy))
     assert changes, [problem.remedy for problem in found]
-    assert problems(**{**told, **changes}) == ()
+    assert problems(**{**reported, **changes}) == ()
 
 
 def followed(remedy: str) -> list[tuple[str, Any]]:
@@ -129,7 +129,7 @@ def test_all_that_a_degree_does_not_divide_is_said():
     assert "heads of keys" not in problem.message  # 2 of them, each copied once
 
 
-def test_what_would_fit_on_more_nodes_than_there_are_is_judged_by_those():
+def test_what_would_fit_on_more_nodes_than_there_are_is_checked_by_those():
     codes = [problem.code.value for problem in problems(partition=P5, model=LLAMA_3_70B, nodes=8)]
     assert codes == ["LF852", "LF868"]
 
@@ -147,11 +147,11 @@ def test_where_the_partition_is_too_small_it_is_said_how_large_it_must_be():
     assert problems(partition=partition("ml.p5.48xlarge", 4), model=LLAMA_3_70B) == ()
 
 
-def test_degrees_told_to_smp_are_the_runs():
-    told = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
-    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=told).plan
+def test_degrees_reported_to_smp_are_the_runs():
+    reported = SmpConfiguration(tensor_parallel_degree=2, hybrid_shard_degree=4)
+    plan = run(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=reported).plan
     assert (plan.tensor_parallel, plan.shard_degree, plan.data_parallel) == (2, 4, 8)
-    (problem,) = problems(smp=told)
+    (problem,) = problems(smp=reported)
     assert (problem.code, problem.where) == ("LF872", "smp")
     (problem,) = problems(partition=partition("ml.g4dn.12xlarge", 2), model="/fsx/x", shape=TrainedShape(**SMALL),
                           backend=Backend.SMP)  # fmt: skip
@@ -193,14 +193,14 @@ def test_what_is_wrong_besides_the_memory_has_its_remedy_too():
     )
 
 
-def test_a_degree_that_smp_tells_is_judged_and_mended_there():
+def test_a_degree_that_smp_reports_is_checked_and_fixed_there():
     smp = SmpConfiguration(tensor_parallel_degree=3)
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, smp=smp)
     assert (problem.code, problem.where) == ("LF856", "smp.tensor_parallel_degree")
     assert problem.remedy == "write tensor_parallel_degree=2"
 
 
-def test_processes_that_a_degree_does_not_divide_are_told_at_that_degree():
+def test_processes_that_a_degree_does_not_divide_are_reported_at_that_degree():
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, context_parallel=3)
     assert (problem.code, problem.where, problem.value) == ("LF858", "context_parallel", 3)
     (problem,) = problems(partition=CPU, model="/fsx/x", shape=TrainedShape(**SMALL), tensor_parallel=8)

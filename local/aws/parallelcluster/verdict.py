@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from local.aws.parallelcluster.around import surroundings
+from local.aws.parallelcluster.around import account_context
 from local.aws.parallelcluster.handed_over import HandedOver, Refused
 from local.aws.resources.services import Services
 from local.parallelcluster import named
@@ -21,7 +21,7 @@ _ATTACHABLE = re.compile(
 )
 
 
-class Judgement:
+class Decision:
     """ParallelCluster's say. One process of it serves all stacks; it is started by the first cluster."""
 
     def __init__(self, services: Services) -> None:
@@ -34,7 +34,7 @@ class Judgement:
 
         Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
         """
-        around = surroundings(self._services, region, handed.configuration)
+        around = account_context(self._services, region, handed.configuration)
         findings = self._ask(lambda: self._oracle.validate(handed.configuration, handed.name, around=around))
         findings = [one for one in findings if not _suppressed(one, handed.suppressed)]
         fatal = _LEVELS.index(handed.failure_level)
@@ -81,8 +81,8 @@ def _suppressed(finding: Finding, suppressed: Sequence[str]) -> bool:
 
 def _invalid(findings: Sequence[Finding]) -> str:
     in_order = sorted(findings, key=lambda one: _LEVELS.index(one.level))
-    told = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
-    return json.dumps(told)
+    reported = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
+    return json.dumps(reported)
 
 
 def _errors(findings: Sequence[Finding]) -> list[dict[str, str]]:

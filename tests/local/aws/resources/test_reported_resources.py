@@ -49,8 +49,8 @@ def test_a_budgets_action_lives_and_needs_what_it_names(deployer: Deployer) -> N
     made = deployer.create("AWS::Budgets::BudgetsAction", **given)
     deployer.update("AWS::Budgets::BudgetsAction", made, given, {**given, "ApprovalModel": "AUTOMATIC"})
     client = deployer.client("budgets")
-    (told,) = client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"]
-    assert (told["ApprovalModel"], told["Status"]) == ("AUTOMATIC", "STANDBY")
+    (reported,) = client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"]
+    assert (reported["ApprovalModel"], reported["Status"]) == ("AUTOMATIC", "STANDBY")
     deployer.delete("AWS::Budgets::BudgetsAction", made, **given)
     assert client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"] == []
 

@@ -16,7 +16,7 @@ _MACHINE = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class AccountContext:
     """One container's surroundings."""
 
     interface: Path
@@ -36,9 +36,9 @@ class Surroundings:
         }
 
 
-def surroundings() -> Surroundings:
+def account_context() -> AccountContext:
     """Return this process's own."""
-    return Surroundings(
+    return AccountContext(
         interface=Path(os.environ[f"{_PREFIX}INTERFACE"]),
         time_scale=float(os.environ[f"{_PREFIX}TIME_SCALE"]),
         token_seconds=float(os.environ[f"{_PREFIX}TOKEN_SECONDS"]),

@@ -15,29 +15,29 @@ _SERVICE = "sagemaker.amazonaws.com"
 _OWN_SLURM_FILE = "provisioning_parameters.json"
 
 
-def surrounding_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
+def surrounding_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
     """Return what a cluster asks for that is not there.
 
     Source: assumption hyperpod-looks-at-surroundings
     """
     network = NetworkOf(account, region)
-    told: list[str] = []
-    for vpc in (asked.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(asked))):
+    reported: list[str] = []
+    for vpc in (requested.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(requested))):
         if vpc:
-            told += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
-    for group in _groups(asked):
+            reported += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+    for group in _groups(requested):
         name = group["InstanceGroupName"]
         problems = (
             *role_problems(group["ExecutionRole"], account),
             *_script(group, account),
             *_mounts(group, account, region),
         )
-        told += [f"{name}: {problem}" for problem in problems]
-    return list(dict.fromkeys(told))
+        reported += [f"{name}: {problem}" for problem in problems]
+    return list(dict.fromkeys(reported))
 
 
-def _groups(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    return [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in asked.get(kind, [])]
+def _groups(requested: dict[str, Any]) -> list[dict[str, Any]]:
+    return [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in requested.get(kind, [])]
 
 
 def role_problems(arn: str, account: str) -> Iterator[str]:

@@ -43,7 +43,7 @@ PAINS = {
 them), and stacks that cannot be deleted (here each example is, in the tests)."""
 
 
-def told(pain: int, text: object, words: str) -> None:
+def reported(pain: int, text: object, words: str) -> None:
     """Assert that `text`, which the user reads, shows the `pain` in these `words`. docs/pains.md lists each call."""
     assert pain in PAINS
     assert words in " ".join(str(text).split())

@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class AccountContext:
     """Facts that a configuration does not tell. Without them, everything that it names exists and is as it should be.
 
     The client's class of the same name says what each is.

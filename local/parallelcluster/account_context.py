@@ -10,7 +10,7 @@ def _none() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class AccountContext:
     """Facts that a configuration does not tell. Without them, all that it names exists and is as it should be.
 
     Subnets are then private, in an AZ that offers their queue's instance types; security groups let their members

@@ -21,13 +21,13 @@ _SIGNED, _NAMED = "monitoring:", "cloudwatch:"
 
 def install() -> None:
     """Give moto's calls their resources, and CloudWatch's actions their name."""
-    judged: dict[Any, Callable[[Any], str]] = {
+    checked: dict[Any, Callable[[Any], str]] = {
         CloudWatchResponse: _alarm,
         DynamoHandler: _table,
         SNSResponse: lambda response: str(response._get_param("TopicArn") or "*"),
         SQSResponse: _queue,
     }
-    for responses, resource in judged.items():
+    for responses, resource in checked.items():
         responses._determine_resource = resource
     if getattr(IAMRequestBase.check_action_permitted, "is_ours", False):
         return
@@ -49,13 +49,13 @@ def _alarm(response: Any) -> str:
 
 
 def _table(response: Any) -> str:
-    asked: Any = response.body
-    requested: list[str] = list(asked.get("RequestItems", {}))
-    name = asked.get("TableName") or next(iter(requested), None)
+    wanted: Any = response.body
+    requested: list[str] = list(wanted.get("RequestItems", {}))
+    name = wanted.get("TableName") or next(iter(requested), None)
     if name is None:
         return "*"
     table = str(name) if str(name).startswith("arn:") else _arn(response, "dynamodb", f"table/{name}")
-    return f"{table}/index/{asked['IndexName']}" if "IndexName" in asked else table
+    return f"{table}/index/{wanted['IndexName']}" if "IndexName" in wanted else table
 
 
 def _queue(response: Any) -> str:
