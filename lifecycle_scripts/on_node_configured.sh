@@ -81,17 +81,17 @@ copy() {
 # Reads the pointer $1 into `from` and `digest`. It names a bundle beside itself, or it is refused: whoever could write
 # another bucket into it would have the node run another's scripts as root.
 follow() {
-  local pointer="$1" beside="${1%/*}" draft said line reported=()
+  local pointer="$1" beside="${1%/*}" draft said line told=()
   make_draft "${pointer}"
   if ! copy "${pointer}" "${draft}/${POINTER}"; then
     rm -rf "${draft}"
     refuse LFN15 "the pointer ${pointer} cannot be fetched: ${said:-not within ${SECONDS_TO_FETCH} s}" \
       "see that the node reaches S3 and may read it; if it is not there, deploy the stack again, which writes it"
   fi
-  mapfile -t reported <"${draft}/${POINTER}"
+  mapfile -t told <"${draft}/${POINTER}"
   rm -rf "${draft}"
-  line="${reported[0]:-}"
-  if ((${#reported[@]} != 1)) || [[ ! "${line}" =~ ^(s3://[^ ]+)\ ([0-9a-f]{64})$ ]]; then
+  line="${told[0]:-}"
+  if ((${#told[@]} != 1)) || [[ ! "${line}" =~ ^(s3://[^ ]+)\ ([0-9a-f]{64})$ ]]; then
     refuse LFN16 "the pointer ${pointer} is not one line with a bundle and its digest: ${line:0:200}" \
       "deploy the stack again, which writes it anew; it is never written by hand"
   fi

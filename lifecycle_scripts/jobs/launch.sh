@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What srun runs on each node of a job, in the container where there is one.
-# Usage: launch.sh [compile] torchrun VERB OPTIONS…  the training program, as many processes as the nodes are reported
+# Usage: launch.sh [compile] torchrun VERB OPTIONS…  the training program, as many processes as the nodes are told
 #        launch.sh [compile] nemo OPTIONS…           neuronx-nemo-megatron, as many
 #        launch.sh python VERB OPTIONS…              the training program, one process
 #        launch.sh program NAME ARGUMENTS…           another program

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What training is reported, from the settings; for the stage that compiles, too. common.sh reads this.
+# What training is told, from the settings; for the stage that compiles, too. common.sh reads this.
 # shellcheck disable=SC2034,SC2154
 
 # Reads the settings of the stage that trains, for the one that compiles for it. Leaves its name in `training`.
@@ -15,7 +15,7 @@ settings_of_training() {
     echo "  note: ${training}.sbatch asks for ${nodes:-1} nodes, and graphs depend on their number"
 }
 
-# Fills `options` with what the training program is reported.
+# Fills `options` with what the training program is told.
 train_options() {
   options=(
     --run-folder "${RUN_FOLDER}" --model "${RUN_FOLDER}/weights" --backend "${BACKEND}" --precision "${PRECISION}"
@@ -33,14 +33,14 @@ train_options() {
   [[ "${BACKEND}" != smp ]] || export LLM_FLEET_SMP_BACKEND="${SMP_BACKEND}"
 }
 
-# What the compiler is reported for a model of this kind, as AWS's own tp_zero1 scripts have it; compiled graphs are of these
+# What the compiler is told for a model of this kind, as AWS's own tp_zero1 scripts have it; compiled graphs are of these
 # words. A value that is set already stays.
 neuron_variables() {
   local flags="--model-type transformer --distribution-strategy=llm-training"
   export NEURON_CC_FLAGS="${NEURON_CC_FLAGS-${flags}}" NEURON_FUSE_SOFTMAX="${NEURON_FUSE_SOFTMAX-1}"
 }
 
-# Fills `options` with what neuronx-nemo-megatron is reported, by its own names; $1: steps, $2: False for none of what a run
+# Fills `options` with what neuronx-nemo-megatron is told, by its own names; $1: steps, $2: False for none of what a run
 # leaves behind. Its checkpoints are of its own form; it goes on from the newest, which its own examples do not ask for.
 nemo_options() {
   [[ -r "${NEMO_FOLDER}/megatron_gpt_pretraining.py" ]] ||
@@ -81,8 +81,8 @@ nemo_shape() {
   mapfile -t shape < <(
     python3 - "${RUN_FOLDER}/weights/config.json" <<'PYTHON'
 import json, sys
-reported = json.load(open(sys.argv[1]))
-if reported.get("num_key_value_heads", reported["num_attention_heads"]) != reported["num_attention_heads"]:
+told = json.load(open(sys.argv[1]))
+if told.get("num_key_value_heads", told["num_attention_heads"]) != told["num_attention_heads"]:
     sys.exit("it has grouped-query attention, which megatron_llama_config has not")
 for theirs, ours in {
     "num_layers": "num_hidden_layers",
@@ -91,7 +91,7 @@ for theirs, ours in {
     "num_attention_heads": "num_attention_heads",
     "layernorm_epsilon": "rms_norm_eps",
 }.items():
-    print(f"model.{theirs}={reported[ours]}")
+    print(f"model.{theirs}={told[ours]}")
 PYTHON
   )
   ((${#shape[@]} == 5)) ||

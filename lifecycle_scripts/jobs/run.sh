@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Settings that all stages of a run share: each batch file beside this one reads it. As it is: Llama-2-7B on 4 trn1.
-# Values are bash: quote what holds spaces or signs. LLM_FLEET_… are reported by the nodes, in /etc/llm-fleet/training.sh.
+# Values are bash: quote what holds spaces or signs. LLM_FLEET_… are told by the nodes, in /etc/llm-fleet/training.sh.
 # shellcheck disable=SC2034,SC2154
 
 # Settings

@@ -140,7 +140,7 @@ measure() {
   local log="${RUN_FOLDER}/logs/${stage}-${SLURM_JOB_ID:-0}.txt"
   "$@" 2>&1 | tee "${log}" || refuse LFJ49 "the test failed, see above" "see that the nodes' EFA and drivers are well"
   bandwidth="$(sed -n 's/.*Avg bus bandwidth[^0-9]*\([0-9.]*\).*/\1/p' "${log}" | tail -n 1)"
-  [[ -n "${bandwidth}" ]] || refuse LFJ49 "the test reported no bandwidth, see above" "see ${log}"
+  [[ -n "${bandwidth}" ]] || refuse LFJ49 "the test told no bandwidth, see above" "see ${log}"
   awk -v found="${bandwidth}" -v least="${LEAST_BANDWIDTH}" 'BEGIN { exit !(found + 0 >= least + 0) }' ||
     refuse LFJ49 "the nodes reach ${bandwidth} GB/s, and ${LEAST_BANDWIDTH} were asked for" \
       "see that EFA is used (FI_PROVIDER=efa), and run the test on fewer nodes to find the slow one"

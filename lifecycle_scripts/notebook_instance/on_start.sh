@@ -27,12 +27,12 @@ find_python() {
 
 # What pip itself says of the pins, in the environment that published notebooks run in.
 check_pins() {
-  local reported pip="$conda/python3/bin/pip" constraints="$root/etc/llm-fleet/constraints.txt"
+  local told pip="$conda/python3/bin/pip" constraints="$root/etc/llm-fleet/constraints.txt"
   [[ -s $constraints && -x $pip ]] || return 0
   # Not `config get`, which looks at the user's own file alone.
-  reported="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
-  [[ $reported == *"$constraints"* ]] ||
-    refuse "pip does not take the pins, but ${reported:-none}: its environment has a configuration of its own"
+  told="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
+  [[ $told == *"$constraints"* ]] ||
+    refuse "pip does not take the pins, but ${told:-none}: its environment has a configuration of its own"
 }
 
 cd "$home"

@@ -114,9 +114,9 @@ ask() {
 }
 
 drain() {
-  local reported="${prefix} ${problems[0]}"
+  local told="${prefix} ${problems[0]}"
   if ((${#problems[@]} > 1)); then
-    reported+=" and $((${#problems[@]} - 1)) more"
+    told+=" and $((${#problems[@]} - 1)) more"
   fi
   ask || return 1
   # Who drained it before us has a reason of their own, which must stay; so has what the platform is about to replace.
@@ -125,9 +125,9 @@ drain() {
     return 0
   fi
   mkdir -p "${drained%/*}"
-  printf '%s\n' "${reported}" >"${drained}"
-  if [[ "${state}" != *DRAIN* || "${reason}" != "${reported}"* ]]; then
-    scontrol update "nodename=${name}" state=drain "reason=${reported}"
+  printf '%s\n' "${told}" >"${drained}"
+  if [[ "${state}" != *DRAIN* || "${reason}" != "${told}"* ]]; then
+    scontrol update "nodename=${name}" state=drain "reason=${told}"
   fi
 }
 
