@@ -187,12 +187,12 @@ class NeuronHealthFacts:
     """Of each of the two containers."""
 
 
-namespace = reader(str, "inference_sight", "namespace")
+namespace = reader(str, "inference_monitoring", "namespace")
 """The CloudWatch namespace of the servers' metrics."""
-collector_facts = reader(CollectorFacts, "inference_sight", "collector")
-scaling_facts = reader(ScalingFacts, "inference_sight", "scaling")
-alarm_facts = reader(AlarmFacts, "inference_sight", "alarms")
-neuron_health_facts = reader(NeuronHealthFacts, "inference_sight", "neuron_health")
+collector_facts = reader(CollectorFacts, "inference_monitoring", "collector")
+scaling_facts = reader(ScalingFacts, "inference_monitoring", "scaling")
+alarm_facts = reader(AlarmFacts, "inference_monitoring", "alarms")
+neuron_health_facts = reader(NeuronHealthFacts, "inference_monitoring", "neuron_health")
 
 
 def neuron_health_memory_mib(*, recover: bool = False) -> int:

@@ -39,7 +39,7 @@ def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: P
             {"dtype": "fp16"},
             "compiled in bfloat16, and the server asks for float16; tell the server to cast to bfloat16",
         ),
-        ({"target": "trn2"}, "compiled for trn1, and is to run on trn2"),
+        ({"target": "trn2"}, "compiled for trn1, but the service runs trn2"),
     ],
 )
 def test_a_mismatch_is_reported_with_both_sides_and_the_remedy(tmp_path: Path, changed: dict[str, Any], words: str):
