@@ -198,7 +198,7 @@ BAD = [
         "throughput: 250 MB/s/TiB, import: s3://one, data_repositories: [{path: /a, s3: s3://two}]",
         "LF322",
         "storage.fsx.import",
-        "next_to",
+        "beside",
     ),
     Bad(
         "backups of a mirror of S3",
