@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -11,6 +11,8 @@ from local.drill.training.outcome import Training
 
 ENVIRONMENT = "training_environment"
 """The step that makes what jobs run in."""
+_SHORTEST_WAIT = 1.0
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,38 @@ def read_script_run(
         steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", reported.get("steps") or [])),
         slowest_path=tuple(reported.get("slowest_path") or ()),
     )
+
+
+def waited_for(run: ScriptRun, runs: Iterable[ScriptRun]) -> dict[str, str]:
+    """Return the steps of `run` that changed nothing while another node took the same step, with that node's name.
+
+    Such a step waited for shared work: one node does it, and the others find it done. Shorter overlaps than
+    `_SHORTEST_WAIT` are a coincidence of steps that each node takes for itself.
+    """
+    others = [
+        (other.node, step)
+        for other in runs
+        if other.node != run.node
+        for step in other.steps
+        if step.changes and step.started is not None and step.ended is not None
+    ]
+    return {
+        step.name: node
+        for step in run.steps
+        if step.state == "done" and not step.changes and step.started is not None and step.ended is not None
+        for node, work in others
+        if work.name == step.name and step.started + _SHORTEST_WAIT < (work.ended or 0.0) <= step.ended
+    }
+
+
+def slowest_path(runs: Sequence[ScriptRun]) -> str:
+    """Return in words which steps of which node determined when the last of `runs` ended; empty when unknown."""
+    slowest = max(runs, key=lambda run: run.ended)
+    if not slowest.slowest_path:
+        return ""
+    waits = waited_for(slowest, runs)
+    steps = (f"{name} (waited for {waits[name]})" if name in waits else name for name in slowest.slowest_path)
+    return f"{slowest.node}: {' → '.join(steps)}"
 
 
 def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:

@@ -6,14 +6,15 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from local.drill.report.model import Run, ScriptRun
+from local.drill.report.model import Run, ScriptRun, slowest_path
 from local.drill.report.timeline import timeline
 from local.drill.report.training import of_environment, section
 
 _STYLE = Path(__file__).parent / "page.css"
 _LEGEND = (
-    ("done", "changed something and proved it"),
-    ("same", "was right already"),
+    ("done", "changed something and verified it"),
+    ("same", "was correct already"),
+    ("wait", "waited for another node to do it"),
     ("bad", "failed"),
     ("line", "the script before and after its steps"),
 )
@@ -66,10 +67,9 @@ def _numbers(run: Run) -> str:
 
 
 def _act(title: str, runs: list[ScriptRun]) -> str:
-    slowest = max(runs, key=lambda run: run.ended)
-    path = " → ".join(slowest.slowest_path)
-    words = f"Slowest path: {slowest.node}: {path}." if path else ""
-    legend = "".join(f'<i style="background: var(--{colour})"></i>{text}' for colour, text in _LEGEND)
+    path = slowest_path(runs)
+    words = f"Slowest path: {path}." if path else ""
+    legend = "".join(f'<i style="background: var(--{color})"></i>{text}' for color, text in _LEGEND)
     return (
         f"<h2>Scripts on {escape(title)}</h2>{timeline(runs)}"
         f'<p class="legend">{legend}<br>{escape(words)} Point at a bar to read more.</p>'

@@ -21,8 +21,10 @@ def section(training: Training) -> str:
     numbers = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in _numbers(training))
     return (
         f'<h2>Training, and the loss of a node</h2><div class="numbers">{numbers}</div>{curves(training)}'
-        '<p class="legend"><i style="background: var(--same)"></i>undisturbed<i style="background: var(--path)"></i>'
-        "with the loss of a node; rings are steps that were taken again</p><table><tr><th></th><th>steps taken</th>"
+        '<p class="legend"><i style="background: var(--whole)"></i>undisturbed run (wide line)'
+        '<i style="background: var(--path)"></i>second run until the node was lost'
+        '<i style="background: var(--resumed)"></i>second run after its restart; rings: steps that were taken again</p>'
+        "<table><tr><th></th><th>steps taken</th>"
         "<th>restarts</th><th>last loss</th><th>checkpoints</th><th>SHA-256 of all parameters at the end</th></tr>"
         f'{rows}</table><p class="verdict{"" if good else " wrong"}">{escape(_verdict(training))}</p>'
     )

@@ -1,6 +1,7 @@
 """The picture of a run holds every step, none over another, and the page needs nothing else."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -57,6 +58,15 @@ def test_every_step_that_began_is_drawn_within_its_row():
 def test_the_path_that_decided_is_marked_on_the_slowest_node_alone():
     drawn = timeline([script("w-1", step("a", 100, 101)), script("w-2", step("b", 100, 112), ended=112)])
     assert re.findall(r'class="step done path".*?<title>(\w+):', drawn) == ["b"]
+
+
+def test_a_step_that_waited_for_another_node_is_drawn_as_waiting_and_named_in_the_slowest_path():
+    waiting = replace(step("environment", 101, 109.5), changes=())
+    runs = [script("w-1", step("environment", 101, 109)), script("w-2", waiting, ended=111)]
+    assert re.findall(r'class="step (\w+)( path)?".*?<title>', timeline(runs)) == [("done", ""), ("waited", " path")]
+    assert "slowest path: w-2: environment (waited for w-1)" in "\n".join(summary(run(*runs)))
+    alone = [script("w-1", step("hosts", 101, 101.4)), script("w-2", replace(step("hosts", 101, 101.5), changes=()))]
+    assert "unchanged" in timeline(alone)
 
 
 def test_a_failed_step_reports_code_cause_and_remedy():
