@@ -1,4 +1,4 @@
-"""`Problem`: code, path, value and remedy of a mistake. `is_unresolved`: whether a value is a CDK token, which rules skip."""
+"""`Problem`: what is wrong, where, and the fix. `is_unresolved`: whether a value is a CDK token, which rules skip."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
