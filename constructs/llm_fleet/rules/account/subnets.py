@@ -307,7 +307,7 @@ def check_ports(
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> list[Problem]:
-    """Return missing security group rules between nodes and the file system `what`. `ports`: first and last of each range.
+    """Return missing security group rules between nodes and file system `what`. `ports`: first and last of each range.
 
     `both_ways`: whether the server opens connections to its clients, too, as Lustre does. `let_in`: whether the
     deployment adds the ingress rules, so that only the egress rules are checked.
