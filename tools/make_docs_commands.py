@@ -42,7 +42,8 @@ def commands(
 
 
 def _verb(name: str, reported: str, parser: argparse.ArgumentParser) -> str:
-    text = f"## {name}\n\n{reported[:1].upper()}{reported[1:]}.\n\n"
+    examples = "\n".join(f"$ {line.strip()}" for line in (parser.epilog or "").splitlines()[1:])
+    text = f"## {name}\n\n{reported[:1].upper()}{reported[1:]}.\n\n```console\n{examples}\n```\n\n"
     rows = [row for action in parser._actions for row in _row(action)]  # pyright: ignore[reportPrivateUsage]
     return text + (table(("option", "what it does"), rows) if rows else "")
 

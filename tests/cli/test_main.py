@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from llm_fleet.cli.main import main
 from llm_fleet.fleet_file.load import load_fleet
 from tests.terminal import run, run_in_terminal
+from tools.make_docs_commands import command_line, commands
 
 ROOT = Path(__file__).parents[2]
 LAUNCH_POST = str(ROOT / "tests/data/launch-post-cluster.json")
@@ -33,7 +36,32 @@ def test_a_good_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
 def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["validate"]) == 1
-    assert "fleet.yaml" in capsys.readouterr().err
+    message = f"no fleet file: fleet.yaml does not exist in {tmp_path}\n  remedy:  name the fleet file with -f FILE"
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["validate", "check", "plan"])
+def test_commands_about_the_whole_file_take_it_as_an_argument_or_option(verb: str, capsys: Capture) -> None:
+    assert parsed(verb, "a.yaml").file == parsed(verb, "-f", "a.yaml").file == "a.yaml"
+    assert parsed(verb).file is None
+    assert main([verb, "a.yaml", "-f", "b.yaml"]) == 2
+    assert "not allowed with argument -f/--file" in capsys.readouterr().err
+
+
+_COMMANDS = {name: parser.epilog or "" for name, _, parser in commands(command_line())}
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_the_help_of_each_command_ends_with_two_examples_that_parse(name: str) -> None:
+    title, *examples = _COMMANDS[name].splitlines()
+    assert (title, len(examples)) == ("examples:", 2)
+    for example in examples:
+        assert example.startswith(f"  {name}")
+        assert parsed(*shlex.split(example.partition(" > ")[0])[1:]).run
+
+
+def parsed(*words: str) -> Namespace:
+    return command_line().parse_args(words)
 
 
 def test_validate_reports_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
@@ -279,7 +307,7 @@ def test_completion_knows_every_command(shell: str):
 
 
 def test_problems_are_json_where_json_is_requested_for(tmp_path: Path):
-    ran = run("jobs", "list", "missing.yaml", "--json", folder=tmp_path)
+    ran = run("jobs", "list", "-f", "missing.yaml", "--json", folder=tmp_path)
     assert ran.code == 1
     assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == ["LF101"]
     assert "missing.yaml" in ran.err

@@ -76,7 +76,7 @@ def test_a_wrong_file_keeps_no_one_from_asking_aws(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c")])
+@pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c NAME")])
 def test_the_remedy_names_the_word_of_its_command(
     option: bool, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,11 +4,24 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from llm_fleet.cli import bundle, check, connect, events, importing, jobs, logs, mirror, nodes, plan, update, upgrade
+from llm_fleet.cli import (
+    bundle,
+    check,
+    connect,
+    events,
+    importing,
+    jobs,
+    logs,
+    mirror,
+    nodes,
+    parallelcluster,
+    plan,
+    upgrade,
+)
+from llm_fleet.cli.place import FILE_RULE, add_file, file_of
 from llm_fleet.cli.screen import ctrl_c_is_never_lost, plain_line
-from llm_fleet.cli.verb import ExitCode, add_completion_to
+from llm_fleet.cli.verb import ExitCode, add_completion_to, add_verb
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -61,20 +74,32 @@ def _give_up_output() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="llm-fleet", description="LLM infrastructure on AWS from one file, its mistakes told at once."
+        prog="llm-fleet",
+        description="Deploy and operate LLM infrastructure on AWS from one fleet file.",
+        epilog=FILE_RULE,
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     importing.add_to(verbs)
-    verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
-    verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
+    verb = add_verb(
+        verbs,
+        "validate",
+        help="report every error in a fleet file; needs no AWS account",
+        examples=("validate", "validate -f examples/hyperpod-trn1.yaml --json"),
+    )
+    add_file(verb, argument=True)
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=_validate)
 
-    verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
+    verb = add_verb(
+        verbs,
+        "schema",
+        help="print the JSON Schema of the fleet file, for editors",
+        examples=("schema", "schema > fleet.schema.json"),
+    )
     verb.set_defaults(run=_schema)
 
-    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, update):
+    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, parallelcluster):
         verb_of.add_to(verbs)
     add_completion_to(verbs, _parser)
     return parser
@@ -85,7 +110,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.screen import counted
     from llm_fleet.fleet_file.load import load_fleet
 
-    path = Path(arguments.file)
+    path = file_of(arguments)
     fleet = load_fleet(path)
     reported = {
         "cluster": len(fleet.clusters),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.verb import checked, refuse
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -55,11 +56,39 @@ class Place:
         return f"{self.kind.in_words} {self.name}" + (f" in {self.region}" if self.region else "")
 
 
+FILE_RULE = (
+    "Every command that reads a fleet file takes it as -f FILE (default: fleet.yaml in the current directory); "
+    "validate, check and plan also take it as an argument."
+)
 _DEFAULT_FILE = Path("fleet.yaml")
 _WITHOUT_FILE = (
     "note: what is deployed can be asked without this file: in a folder without a fleet.yaml, by its name in AWS, with "
     "--region, and --kind unless it is HyperPod\n"
 )
+
+
+def add_file(parser: argparse.ArgumentParser, *, argument: bool = False) -> None:
+    """Add `-f FILE`, and FILE as an `argument`, for the commands without an argument that names a part of the fleet."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("-f", "--file", metavar="FILE", help="fleet file (default: fleet.yaml in the current directory)")
+    if argument:
+        one.add_argument("file", nargs="?", default=argparse.SUPPRESS, metavar="FILE", help="the same as -f FILE")
+
+
+def file_if_any(arguments: argparse.Namespace) -> Path | None:
+    """Return the fleet file of the command line, or fleet.yaml if it exists."""
+    if arguments.file is not None:
+        return Path(arguments.file)
+    return _DEFAULT_FILE if _DEFAULT_FILE.is_file() else None
+
+
+def file_of(arguments: argparse.Namespace) -> Path:
+    """Return the fleet file. Raises `FleetError` (LF101) if none is given and fleet.yaml does not exist."""
+    return file_if_any(arguments) or refuse(Code.FILE_UNREADABLE, _no_file(), "name the fleet file with -f FILE")
+
+
+def _no_file() -> str:
+    return f"no fleet file: {_DEFAULT_FILE} does not exist in {Path.cwd()}"
 
 
 def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
@@ -69,10 +98,8 @@ def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
         parser.add_argument("-c", "--cluster", dest="place", metavar="NAME", help=what)
     else:
         parser.add_argument("place", nargs="?", metavar="NAME", help=what)
-    parser.set_defaults(place_word="with -c" if option else "as NAME")
-    parser.add_argument(
-        "-f", "--file", type=Path, metavar="FILE", help="the fleet file (default: fleet.yaml, if there is one)"
-    )
+    parser.set_defaults(place_word="with -c NAME" if option else "as NAME")
+    add_file(parser)
     parser.add_argument("--region", help="AWS Region (default: the fleet file's, else that of your AWS settings)")
     parser.add_argument(
         "--kind", choices=[str(kind) for kind in Kind], default=Kind.HYPERPOD.value, help="what NAME is, without a file"
@@ -97,13 +124,13 @@ def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":
     Raises `FleetError` with what is wrong with the file; how to do without it is told before, as what is deployed can
     be asked all the same.
     """
-    file: Path | None = arguments.file
-    if file is None and not _DEFAULT_FILE.is_file():
+    file = file_if_any(arguments)
+    if file is None:
         return None
     from llm_fleet.fleet_file.load import load_fleet
 
     try:
-        return load_fleet(file or _DEFAULT_FILE)
+        return load_fleet(file)
     except FleetError:
         print(_WITHOUT_FILE, file=sys.stderr)
         raise
@@ -142,8 +169,8 @@ def _named(arguments: argparse.Namespace) -> Place:
     if arguments.place is None:
         refuse(
             CommandCode.FILE_OR_NAME,
-            "there is neither a fleet.yaml here nor the name of a cluster",
-            f"name the file with -f, or the cluster {arguments.place_word}, and its --region",
+            _no_file(),
+            f"name the fleet file with -f FILE, or the cluster {arguments.place_word} and its --region",
         )
     return Place(kind=Kind(arguments.kind), name=arguments.place, region=arguments.region)
 

@@ -1,4 +1,4 @@
-"""How a verb joins the command and how it ends: exit codes, refusals, checks of options, completion of shells."""
+"""What every command shares: help with examples, exit codes, errors, checks of options, shell completion."""
 
 import argparse
 from collections.abc import Callable
@@ -38,9 +38,28 @@ def is_of_aws(error: Exception) -> bool:
 class Verbs(Protocol):
     """What argparse's `add_subparsers` returns: its own class for that is private."""
 
-    def add_parser(self, name: str, *, help: str) -> argparse.ArgumentParser:
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,
+        description: str,
+        epilog: str,
+        formatter_class: type[argparse.HelpFormatter],
+    ) -> argparse.ArgumentParser:
         """Return a parser for the command `name`."""
         ...
+
+
+def add_verb(verbs: Verbs, name: str, *, help: str, examples: tuple[str, str]) -> argparse.ArgumentParser:
+    """Add the command `name`. Its `--help` ends with `examples`, each without `llm-fleet` at its beginning."""
+    return verbs.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog="\n".join(("examples:", *(f"  llm-fleet {example}" for example in examples))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def checked(read: Callable[[str], object]) -> Callable[[str], str]:
@@ -67,7 +86,12 @@ _SHELLS = ("bash", "zsh", "tcsh")
 
 def add_completion_to(verbs: Verbs, parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Add the command to the command line, whose whole `parser` it completes."""
-    verb = verbs.add_parser("completion", help="print a script that completes commands and options in your shell")
+    verb = add_verb(
+        verbs,
+        "completion",
+        help="print a script that completes commands and options in your shell",
+        examples=("completion bash", "completion zsh"),
+    )
     verb.add_argument("shell", choices=_SHELLS, help='e.g. bash: `eval "$(llm-fleet completion bash)"`')
 
     def run(arguments: argparse.Namespace) -> int:

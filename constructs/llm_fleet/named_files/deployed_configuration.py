@@ -145,8 +145,8 @@ class DeployedConfiguration:
     def from_file(cls, path: str | Path, *, cluster: str | None = None) -> "DeployedConfiguration":
         """Read the file at `path`: a stack's template, or ParallelCluster's own YAML.
 
-        A template is what `llm-fleet deployed-configuration` or `aws cloudformation get-template` wrote, or one of
-        an old `cdk.out`; JSON or YAML. `cluster` tells which of several clusters in it is meant: by its name, with or
+        A template is what `llm-fleet parallelcluster deployed-configuration` or `aws cloudformation get-template` wrote,
+        or one of an old `cdk.out`; JSON or YAML. `cluster` tells which of several clusters in it is meant: by its name, with or
         without the hash, or by its logical id. Raises `FleetError` (LF680 to LF682).
         """
         found = cls._candidates(path, cluster)
@@ -176,7 +176,8 @@ class DeployedConfiguration:
                 raise _error(
                     Code.PC_DEPLOYED_SHAPE,
                     "this is neither a template with `Resources` nor a configuration with a `HeadNode`",
-                    "give what `llm-fleet deployed-configuration` wrote, a template of cdk.out, or a configuration",
+                    "use a file of `llm-fleet parallelcluster deployed-configuration`, a template of cdk.out, or a "
+                    "ParallelCluster configuration",
                     subject=str(path),
                 )
             return [cls(configuration=document, source=str(path))]  # pyright: ignore[reportUnknownArgumentType]

@@ -38,7 +38,7 @@ def test_the_stages_are_listed_without_a_fleet_file(capsys: Capture) -> None:
 
 
 def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
-    assert main(["jobs", "list", TRN1]) == 0
+    assert main(["jobs", "list", "-f", TRN1]) == 0
     assert (
         "  llama2-7b  meta-llama/Llama-2-7b-hf by neuron on 4 nodes of cluster train, partition trn1\n"
         "             4 nodes x 32 processes, tensor parallel 8, data parallel 16\n"
@@ -50,14 +50,14 @@ def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
 def test_what_is_to_be_known_of_smp_is_reported(capsys: Capture, place: Path) -> None:
     text = Path(GPU).read_text()
     (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
-    assert main(["jobs", "list", "fleet.yaml"]) == 0
+    assert main(["jobs", "list", "-f", "fleet.yaml"]) == 0
     assert "             note: tensor_parallel_seed is what" in capsys.readouterr().out.replace("\n    ", "\n ")
-    assert main(["jobs", "list", GPU, "--json"]) == 0
+    assert main(["jobs", "list", "-f", GPU, "--json"]) == 0
     assert all(run["remarks"] == [] for run in json.loads(capsys.readouterr().out)["runs"].values())
 
 
 def test_the_list_as_json_has_every_setting(capsys: Capture) -> None:
-    assert main(["jobs", "list", TRN1, "--json"]) == 0
+    assert main(["jobs", "list", "-f", TRN1, "--json"]) == 0
     reported = json.loads(capsys.readouterr().out)
     assert reported["stages"]["train"]["settings"]["STEPS"]["default"] == "1000"
     assert reported["run_settings"]["RUN"]["comment"] == "name of the run"
@@ -67,7 +67,7 @@ def test_the_list_as_json_has_every_setting(capsys: Capture) -> None:
 
 
 def test_a_run_is_rendered_with_its_values(capsys: Capture, place: Path) -> None:
-    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 0
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b"]) == 0
     folder = place / "llama2-7b"
     assert settings(folder / "run.sh")["RUN_FOLDER"] == "/fsx/runs/llama2-7b"
     assert settings(folder / "train.sbatch")["CHECKPOINT_EVERY"] == "200"
@@ -77,11 +77,11 @@ def test_a_run_is_rendered_with_its_values(capsys: Capture, place: Path) -> None
     assert "#SBATCH --nodes=1\n" in (folder / "convert.sbatch").read_text()
     assert not (folder / "test-nccl.sbatch").exists()
     assert main(["jobs", "check", *map(str, sorted(folder.iterdir()))]) == 0
-    assert capsys.readouterr().out.endswith(": good\n")
+    assert capsys.readouterr().out.endswith(": valid\n")
 
 
 def test_a_run_with_smp_has_the_librarys_file(place: Path) -> None:
-    assert main(["jobs", "render", GPU, "llama3-8b-smp", "--stage", "train", "-o", "made/here"]) == 0
+    assert main(["jobs", "render", "-f", GPU, "llama3-8b-smp", "--stage", "train", "-o", "made/here"]) == 0
     names = sorted(file.name for file in (place / "made/here").iterdir())
     assert names == ["run.sh", "smp_config.json", "train.sbatch"]
     assert json.loads((place / "made/here/smp_config.json").read_text())
@@ -93,24 +93,28 @@ def test_without_a_fleet_file_the_shipped_values_are_taken(capsys: Capture, plac
     assert settings(place / "a b/train.sbatch")["STEPS"] == "20"
     assert settings(place / "a b/run.sh")["RUN"] == "a b"
     assert "#SBATCH --partition=p5\n" in (place / "a b/train.sbatch").read_text()
-    assert "nothing tells whether the values go together" in capsys.readouterr().err
+    assert "the values are not checked against each other" in capsys.readouterr().err
 
 
 def test_settings_that_the_run_does_not_report_can_be_set(place: Path) -> None:
-    assert main(["jobs", "render", TRN1, "llama2-7b", "--set", "COMPILE_STEPS=8"]) == 0
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b", "--set", "COMPILE_STEPS=8"]) == 0
     assert settings(place / "llama2-7b/compile.sbatch")["COMPILE_STEPS"] == "8"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ([TRN1, "llama2-7b", "--set", "TENSOR_PARALLEL=3"], "LF882", "the run in the fleet file tells this already"),
-        ([TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write 'COMPILE_STEPS'"),
-        ([TRN1, "llama2-7b", "--stage", "test-nccl"], "LF884", "run 'llama2-7b' has no such stage"),
-        ([TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write 'train'"),
-        ([TRN1, "llama2-7b", "--sbatch", "nodes=9"], "LF883", "the run tells nodes and partition"),
-        ([TRN1, "llama2-70b"], "LF884", "write 'llama2-7b'"),
-        ([GPU], "LF884", "nobody told which run"),
+        (
+            ["-f", TRN1, "llama2-7b", "--set", "TENSOR_PARALLEL=3"],
+            "LF882",
+            "the run in the fleet file tells this already",
+        ),
+        (["-f", TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write 'COMPILE_STEPS'"),
+        (["-f", TRN1, "llama2-7b", "--stage", "test-nccl"], "LF884", "run 'llama2-7b' has no such stage"),
+        (["-f", TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write 'train'"),
+        (["-f", TRN1, "llama2-7b", "--sbatch", "nodes=9"], "LF883", "the run sets nodes and partition"),
+        (["-f", TRN1, "llama2-70b"], "LF884", "write 'llama2-7b'"),
+        (["-f", GPU], "LF884", "nobody told which run"),
         (["--stage", "train", "--sbatch", "auto-resume=1"], "LF883", "srun has it on HyperPod"),
         (["--set", "RUN=a\nb"], "LF882", "one line of text"),
     ],
@@ -130,10 +134,10 @@ def test_a_folder_with_something_in_it_is_left_alone_without_force(capsys: Captu
     mine = place / "llama2-7b/run.sh"
     mine.write_text("mine\n")
     (place / "llama2-7b/notes").write_text("mine too\n")
-    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 1
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b"]) == 1
     assert "[LF160]" in capsys.readouterr().err
     assert mine.read_text() == "mine\n"
-    assert main(["jobs", "render", TRN1, "llama2-7b", "--force"]) == 0
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b", "--force"]) == 0
     assert settings(mine)["RUN"] == "llama2-7b"
     assert (place / "llama2-7b/notes").read_text() == "mine too\n"
     assert sorted(file.name for file in place.iterdir()) == ["llama2-7b"]
@@ -155,12 +159,12 @@ def test_what_never_ends_is_no_batch_file(capsys: Capture, place: Path) -> None:
 def test_a_run_without_its_fleet_file_is_reported(capsys: Capture, place: Path) -> None:
     assert main(["jobs", "render", "--stage", "train", "-o", "made"]) == 0
     assert main(["jobs", "check", "made/train.sbatch", "--run", "llama2-7b"]) == 1
-    assert "add --fleet FLEET" in capsys.readouterr().err
+    assert "no fleet file: fleet.yaml does not exist" in capsys.readouterr().err
     assert place.is_dir()
 
 
 def test_edited_files_are_checked_all_at_once(capsys: Capture, place: Path) -> None:
-    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 0
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b"]) == 0
     train, run = place / "llama2-7b/train.sbatch", place / "llama2-7b/run.sh"
     train.write_text(train.read_text().replace("begin train\n", 'begin "train\n'))
     run.write_text(run.read_text().replace("SEED=", "SED="))
@@ -172,11 +176,11 @@ def test_edited_files_are_checked_all_at_once(capsys: Capture, place: Path) -> N
 
 
 def test_with_a_fleet_file_nodes_are_counted(capsys: Capture, place: Path) -> None:
-    assert main(["jobs", "render", TRN1, "llama2-7b", "--stage", "train"]) == 0
+    assert main(["jobs", "render", "-f", TRN1, "llama2-7b", "--stage", "train"]) == 0
     train = place / "llama2-7b/train.sbatch"
     train.write_text(train.read_text().replace("--nodes=4", "--nodes=400"))
     assert main(["jobs", "check", str(train)]) == 0
-    assert main(["jobs", "check", str(train), "--fleet", TRN1, "--run", "llama2-7b"]) == 1
+    assert main(["jobs", "check", str(train), "-f", TRN1, "--run", "llama2-7b"]) == 1
     assert "more nodes than partition 'trn1' has" in capsys.readouterr().err
 
 
@@ -222,7 +226,7 @@ def fleet(cluster: FakeCluster, users: str = "{}") -> str:
 
 @pytest.mark.usefixtures("found")
 def test_a_run_is_submitted_from_download_to_conversion(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
-    assert main(["jobs", "submit", fleet(cluster), "--json"]) == 0, capsys.readouterr().err
+    assert main(["jobs", "submit", "-f", fleet(cluster), "--json"]) == 0, capsys.readouterr().err
     reported = json.loads(capsys.readouterr().out)["jobs"]
     stages = ["download", "tokenize", "compile", "train", "convert"]
     assert [one["stage"] for one in reported] == stages
@@ -236,12 +240,12 @@ def test_a_run_is_submitted_from_download_to_conversion(cluster: FakeCluster, ca
 @pytest.mark.usefixtures("found")
 def test_it_reports_how_to_follow(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]):
     path = fleet(cluster)
-    assert main(["jobs", "submit", path, "tanuki", "--stage", "train"]) == 0
+    assert main(["jobs", "submit", "-f", path, "tanuki", "--stage", "train"]) == 0
     reported = capsys.readouterr().out.splitlines()
-    assert reported[-1] == f"follow it: llm-fleet jobs logs {path} tanuki --stage train -f"
+    assert reported[-1] == f"to follow the log: llm-fleet jobs logs tanuki --stage train --follow -f {path}"
     log = reported[0].split()[-1]
     (cluster.folder / log.removeprefix("/")).write_text("step 1\nstep 2\n")
-    assert main(reported[-1].split("llm-fleet ")[1].replace(" -f", " -n 1").split()) == 0
+    assert main(reported[-1].split("llm-fleet ")[1].replace("--follow", "-n 1").split()) == 0
     assert capsys.readouterr().out == f"{cluster.folder}{log}\nstep 2\n"
     jobs = cluster.jobs()
     jobs[0]["state"] = "COMPLETED"
@@ -252,7 +256,7 @@ def test_it_reports_how_to_follow(cluster: FakeCluster, capsys: pytest.CaptureFi
 
 @pytest.mark.usefixtures("found")
 def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
-    assert main(["jobs", "submit", fleet(cluster), "--stage", "train", "--stage", "train"]) == 0
+    assert main(["jobs", "submit", "-f", fleet(cluster), "--stage", "train", "--stage", "train"]) == 0
     assert len(cluster.jobs()) == 1
 
 
@@ -269,7 +273,7 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
 def test_which_log_is_looked_at_before_anybody_is_requested(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ):
-    assert main(["jobs", "logs", fleet(cluster), *words]) in (1, 2)
+    assert main(["jobs", "logs", "-f", fleet(cluster), *words]) in (1, 2)
     assert said in capsys.readouterr().err
     assert cluster.sessions() == []
 
@@ -277,7 +281,7 @@ def test_which_log_is_looked_at_before_anybody_is_requested(
 @pytest.mark.usefixtures("found")
 @pytest.mark.parametrize(("users", "words", "user"), [(ADA, [], "ada"), (BOTH, ["--user", "grace"], "grace")])
 def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, words: list[str], user: str):
-    assert main(["jobs", "submit", fleet(cluster, users), "--stage", "train", *words]) == 0
+    assert main(["jobs", "submit", "-f", fleet(cluster, users), "--stage", "train", *words]) == 0
     assert (cluster.folder / "users").read_text() == f"{user}\n"
 
 
@@ -294,6 +298,6 @@ def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, 
 def test_what_cannot_be_submitted_is_reported_before_anything_is(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], users: str, words: list[str], said: str
 ):
-    assert main(["jobs", "submit", fleet(cluster, users), *words]) == 1
+    assert main(["jobs", "submit", "-f", fleet(cluster, users), *words]) == 1
     assert said in capsys.readouterr().err
     assert cluster.sessions() == []

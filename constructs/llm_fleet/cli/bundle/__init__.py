@@ -4,23 +4,28 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.place import add_place, file_if_any, fleet_of, place_of
+from llm_fleet.cli.verb import Verbs, add_verb
 
 if TYPE_CHECKING:
     from llm_fleet.cli.bundle.gathered_files import GatheredFiles
 
-_DEFAULT_FILE = Path("fleet.yaml")
-
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("bundle", help="write what support needs into one archive, without secrets")
+    verb = add_verb(
+        verbs,
+        "bundle",
+        help="write a support bundle: configuration, states, events and logs in one archive, without secrets",
+        examples=("bundle", "bundle ml-cluster -o case-1234.tar.gz --mask-accounts"),
+    )
     add_place(verb)
-    verb.add_argument("-o", "--out", type=Path, metavar="OUT", help="a new .tar.gz (default: named after the cluster)")
-    verb.add_argument("--no-session", action="store_true", help="do not ask Slurm on the controller")
-    verb.add_argument("--mask-accounts", action="store_true", help="account ids become <account-1> and so on")
-    verb.add_argument("--json", action="store_true", help="print what is in it as JSON")
+    verb.add_argument(
+        "-o", "--out", type=Path, metavar="OUT", help="new .tar.gz file (default: named after the cluster)"
+    )
+    verb.add_argument("--no-session", action="store_true", help="do not query Slurm on the controller")
+    verb.add_argument("--mask-accounts", action="store_true", help="replace account ids by <account-1> and so on")
+    verb.add_argument("--json", action="store_true", help="print the contents as JSON")
     verb.set_defaults(run=bundle)
 
 
@@ -38,12 +43,11 @@ def bundle(arguments: argparse.Namespace) -> int:
     place = place_of(arguments)
     out: Path = arguments.out or Path(f"llm-fleet-{safe_name(place.name)}-{datetime.now(UTC):%Y%m%d-%H%M%S}.tar.gz")
     check_place(out)
-    file = None if fleet is None else (arguments.file or _DEFAULT_FILE)
     gathered = gather_files(
         AwsClients(region=place.region),
         place,
         fleet=fleet,
-        file=file,
+        file=file_if_any(arguments),
         session=not arguments.no_session,
         redactor=Redactor(mask_accounts=arguments.mask_accounts),
     )

@@ -2,29 +2,32 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from llm_fleet.cli.check.question import Topic
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.place import add_file, file_of
+from llm_fleet.cli.verb import Verbs, add_verb
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser(
-        "check", help="ask your account whether a fleet file can be deployed in it; changes nothing"
+    verb = add_verb(
+        verbs,
+        "check",
+        help="check whether a fleet file can be deployed in your AWS account; changes nothing",
+        examples=("check", "check -f fleet.yaml --only quotas --only capacity"),
     )
-    verb.add_argument("file", metavar="FLEET", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
-    verb.add_argument("--region", help="AWS Region to ask in (default: the fleet file's)")
+    add_file(verb, argument=True)
+    verb.add_argument("--region", help="AWS Region to check (default: the fleet file's)")
     verb.add_argument(
         "--only",
         action="append",
         choices=[topic.value for topic in Topic],
-        help="check this alone; may be given several times (default: everything)",
+        help="check only this topic; repeatable (default: all topics)",
     )
     verb.add_argument(
         "--hub",
         action="store_true",
-        help="ask the Hugging Face Hub too, with the token of the fleet's secret, which is read for it and never shown",
+        help="also query the Hugging Face Hub, with the token from the fleet's secret, which is never printed",
     )
     verb.add_argument("--json", action="store_true", help="print JSON, for CI")
     verb.set_defaults(run=check)
@@ -40,7 +43,7 @@ def check(arguments: argparse.Namespace) -> int:
     from llm_fleet.rules.problem import raise_problems
     from llm_fleet.rules.regions import check_region
 
-    fleet = load_fleet(Path(arguments.file))
+    fleet = load_fleet(file_of(arguments))
     region = arguments.region or fleet.region
     raise_problems([problem.under("--region") for problem in check_region(region)], subject="the command line")
     topics = [Topic(name) for name in arguments.only or list(Topic)]

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_place, add_since, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.verb import Verbs, add_verb
 
 if TYPE_CHECKING:
     from llm_fleet.cli.clients import AwsClients
@@ -20,13 +20,18 @@ _NONE = "no events; --all shows what went well, too\n"
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("events", help="tell what happened to a cluster or service, with the messages")
+    verb = add_verb(
+        verbs,
+        "events",
+        help="show the events of a cluster or service, with their messages",
+        examples=("events", "events ml-cluster --since 2h --follow"),
+    )
     add_place(verb)
     add_since(verb)
-    verb.add_argument("--node", metavar="N", help="only of one node: its label, id, Slurm's name or address")
-    verb.add_argument("--all", action="store_true", help="scale-in, and what CloudFormation did well, too")
-    verb.add_argument("--follow", action="store_true", help="events as they come, until Ctrl-C")
-    verb.add_argument("--json", action="store_true", help="print JSON; when following, one document a line")
+    verb.add_argument("--node", metavar="N", help="only of this node: its label, instance id, Slurm name or address")
+    verb.add_argument("--all", action="store_true", help="include scale-in and successful CloudFormation events")
+    verb.add_argument("--follow", action="store_true", help="show new events until Ctrl-C")
+    verb.add_argument("--json", action="store_true", help="print JSON; with --follow, one document per line")
     verb.set_defaults(run=events)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.verb import Verbs
+from llm_fleet.cli.verb import Verbs, add_verb
 
 if TYPE_CHECKING:
     from llm_fleet.cli.nodes.list_nodes import Seen
@@ -18,16 +18,26 @@ _LEAST, _MOST = 5.0, 3600.0
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
-    verb = verbs.add_parser("nodes", help="show the nodes of a cluster as AWS and Slurm see them, side by side")
+    verb = add_verb(
+        verbs,
+        "nodes",
+        help="show the state of each node of a cluster in AWS and in Slurm",
+        examples=("nodes", "nodes ml-cluster --status differs --watch 30"),
+    )
     add_place(verb)
     verb.add_argument("--group", metavar="NAME", help="only this instance group, queue or login pool")
-    verb.add_argument("--status", help="only nodes in this status: AWS's or Slurm's word, or `differs`")
-    # upgrade and bundle call it --no-session: whoever is used to that need not look it up.
+    verb.add_argument("--status", help="only nodes with this status of AWS or Slurm, or `differs`")
+    # --no-session is its name in upgrade and bundle.
     verb.add_argument(
-        "--no-slurm", "--no-session", action="store_true", help="ask AWS only; no session with the controller"
+        "--no-slurm", "--no-session", action="store_true", help="query AWS only; open no session with the controller"
     )
     verb.add_argument(
-        "--watch", nargs="?", type=_seconds, const=_EVERY, metavar="SECONDS", help="again and again, until Ctrl-C"
+        "--watch",
+        nargs="?",
+        type=_seconds,
+        const=_EVERY,
+        metavar="SECONDS",
+        help="repeat every SECONDS (default: 15), until Ctrl-C",
     )
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=run, usage=verb.error)

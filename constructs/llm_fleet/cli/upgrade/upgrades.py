@@ -354,7 +354,7 @@ def parallelcluster_upgrade(
     plan.lost = [_reported(effect) for effect in software_update().parallelcluster_lost]
     plan.kept = ["shared file systems and buckets: they are no part of the cluster"]
     plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` where it is another cluster"]
-    plan.before = ["llm-fleet update-plan --deployed OLD --planned NEW   # tells of every other change, too"]
+    plan.before = ["llm-fleet parallelcluster update-plan --deployed OLD --planned NEW   # shows all changes"]
     return plan
 
 
