@@ -141,8 +141,8 @@ def check_mixed_types(resource: ComputeResource) -> Iterator[Problem]:
             "list it once",
             value=name,
         )
-    for tell in (_vcpus if resource.hyperthreading else _cores, _accelerators):
-        reported = {facts.name: tell(facts) for facts in known_types(resource)}
+    for describe in (_vcpus if resource.hyperthreading else _cores, _accelerators):
+        reported = {facts.name: describe(facts) for facts in known_types(resource)}
         if len(set(reported.values())) > 1:
             differing = "; ".join(f"{name} has {what}" for name, what in reported.items())
             yield resource.wrong(
