@@ -1,4 +1,4 @@
-"""Each code that a node may show has a page that says what to do, and no page is left over."""
+"""Each node failure code has a page with a remedy, and each page has a code."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ PAGES = sorted(FOLDER.glob("*.md"))
 SECTIONS = ["What the node saw", "Why it happens", "What to do"]
 OPTIONAL = "Try it in the drill"
 CODES = [code.code for code in (*NodeCode, *HostCode)]
-"""Of the nodes of clusters, and of the hosts of services."""
+"""Codes of cluster nodes and of inference hosts."""
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -1,4 +1,4 @@
-"""The page on the training runtime: its tables are the catalog's, its defaults the code's, and its examples run."""
+"""The page on the training runtime: its tables match the catalog, its defaults match the code, and its examples run."""
 
 import re
 
@@ -50,12 +50,12 @@ def _fabric(name: str) -> list[str]:
 
 TABLES = {
     "stacks": _rows(
-        "| stack | what it is | trains on | releases | usual release, and Python | its packages |",
+        "| stack | description | trains on | releases | default release and Python | its packages |",
         [_stack(name) for name in training_stacks()],
     ),
-    "fabrics": _rows("| fabric | variable | why |", [row for name in training_fabrics() for row in _fabric(name)]),
+    "fabrics": _rows("| fabric | variable | reason |", [row for name in training_fabrics() for row in _fabric(name)]),
     "codes": _rows(
-        "| code | what is refused |",
+        "| code | error |",
         [f"| `{code.value}` | {code.title_} |" for code in Code if re.fullmatch(r"LF8[012]\d", code.value)],
     ),
 }
