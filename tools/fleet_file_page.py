@@ -26,8 +26,8 @@ clusters:
 
 Required keys are `fleet`, `region` and `network`; for each cluster, `kind` and either `groups` or `head` and `queues`;
 for each service, `model`, `instance` and a `front` with a certificate or with plain HTTP. Other keys are optional;
-their lines name the defaults. Write sizes, rates and times with their units. An unknown key is an error that names the most
-similar key, and all errors in a file are reported in one run.
+their lines name the defaults. Write sizes, rates and times with their units. An unknown key is an error that names the
+most similar key, and all errors in a file are reported in one run.
 
 `llm-fleet validate FILE` checks a file without an AWS account. `llm-fleet schema` prints the JSON Schema, which editors
 use to complete keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml),

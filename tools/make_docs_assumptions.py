@@ -30,9 +30,9 @@ def page() -> str:
             "# Assumptions\n",
             f"{GENERATED}\nBehavior of AWS and other software that llm-fleet depends on, and that no service model, "
             "resource schema or AWS document proves. Each entry has the evidence for and against it, the effect for "
-            "you if it is wrong, how llm-fleet handles that case, and the cheapest experiment that tests it. Code and docs "
-            "cite an entry where they depend on it (`assumption: <id>`), and a test compares both with the data files "
-            "in `constructs/llm_fleet/catalog/data/assumptions`.\n",
+            "you if it is wrong, how llm-fleet handles that case, and the cheapest experiment that tests it. Code and "
+            "docs cite an entry where they depend on it (`assumption: <id>`), and a test compares both with the data "
+            "files in `constructs/llm_fleet/catalog/data/assumptions`.\n",
             _summary(),
             "Tiers of experiments:\n",
             table(("tier", "what it needs"), ((str(tier), needs) for tier, needs in TIERS.items())),

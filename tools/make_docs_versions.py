@@ -54,8 +54,8 @@ def _parallelcluster() -> Iterator[str]:
     facts = load("parallelcluster")
     yield "## AWS ParallelCluster and Slurm\n"
     yield (
-        f"Default: {facts['default_version']}. All checks are made for {facts['checked_line']}; for other minor versions "
-        "a few are skipped. (`catalog/data/parallelcluster.json`)\n"
+        f"Default: {facts['default_version']}. All checks are made for {facts['checked_line']}; for other minor "
+        "versions a few are skipped. (`catalog/data/parallelcluster.json`)\n"
     )
     oses = facts["oses_by_line"]
     rows = [
@@ -66,8 +66,8 @@ def _parallelcluster() -> Iterator[str]:
     old = ", ".join(f"{name} {version}" for name, version in facts["old_pythons"].items())
     yield (
         f"The lifecycle scripts need Python 3.9 to 3.13, and `python3` of some operating systems is older ({old}). "
-        "There the scripts use ParallelCluster's own Python (unproven: see [Assumptions](assumptions.md)), and synth prints "
-        "a warning. A custom AMI with `python3.9` or newer on the `PATH` does not need this.\n"
+        "There the scripts use ParallelCluster's own Python (unproven: see [Assumptions](assumptions.md)), and synth "
+        "prints a warning. A custom AMI with `python3.9` or newer on the `PATH` does not need this.\n"
     )
 
 
