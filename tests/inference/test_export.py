@@ -91,7 +91,7 @@ def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
     vllm = json.loads(_environment(_definition(template, "on-fargate"), "export")["LLM_FLEET_EXPORT"])
     assert vllm["arguments"] == [*sizes, "--tensor_parallel_size", "2", "--instance_type", "inf2"]
     assert vllm["hub_id"] is None
-    requested = json.loads(_environment(_definition(template, "on-host"), "model-check")["LLM_FLEET_MODEL_ASKED"])
+    requested = json.loads(_environment(_definition(template, "on-host"), "model-check")["LLM_FLEET_MODEL_REQUESTED"])
     assert (requested["tensor_parallel"], requested["compiler"]) == (2, "2.19.8089.0")
 
 

@@ -176,7 +176,7 @@ def test_the_container_runs_the_same_file_as_no_one():
     assert (container.essential, container.user, container.readonly_root_filesystem) == (False, "65534:65534", True)
     environment: Any = container.environment
     reported = {each.name: each.value for each in environment}
-    assert json.loads(reported["LLM_FLEET_MODEL_ASKED"]) == REQUESTED
+    assert json.loads(reported["LLM_FLEET_MODEL_REQUESTED"]) == REQUESTED
     assert reported["LLM_FLEET_MODEL_PATH"] == "/model"
 
 

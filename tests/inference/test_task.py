@@ -70,7 +70,7 @@ def test_the_model_is_seen_read_only_and_checked_first(talk: Served):
     assert check["MountPoints"] == [mounts["model"]]
     assert server["DependsOn"] == [{"ContainerName": "model-check", "Condition": "SUCCESS"}]
     assert (check["Essential"], server["Essential"]) == (False, True)
-    assert json.loads(environment(check)["LLM_FLEET_MODEL_ASKED"])["tensor_parallel"] == 2
+    assert json.loads(environment(check)["LLM_FLEET_MODEL_REQUESTED"])["tensor_parallel"] == 2
     assert environment(server)["MODEL_ID"] == "/model"
 
 

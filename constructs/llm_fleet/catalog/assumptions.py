@@ -1,4 +1,4 @@
-"""The register of assumptions: facts that llm-fleet relies on without proof by a model, resource schema or AWS document.
+"""The register of assumptions: facts that llm-fleet relies on without proof by an API model, schema or document.
 
 Code, emulator, drill and docs refer to an entry with the text `assumption: <id>`.
 """

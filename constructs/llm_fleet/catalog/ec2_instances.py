@@ -218,7 +218,7 @@ class PriceTable:
         Where `region` has none, this is the price in the region with the most prices; `Price.region` names it, and any
         output must show that. `None` where there is neither.
         """
-        for place in (region, stand_in_region()):
+        for place in (region, fallback_region()):
             for service in services:
                 found = self.prices.get((service, item, place))
                 if found is not None:
@@ -246,9 +246,9 @@ def prices() -> PriceTable:
     )
 
 
-def stand_in_region() -> str:
+def fallback_region() -> str:
     """Return the region whose prices are used where a region has none."""
-    return load("prices")["stand_in_region"]
+    return load("prices")["fallback_region"]
 
 
 def hours_of_a_month() -> int:

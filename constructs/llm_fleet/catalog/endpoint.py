@@ -266,10 +266,10 @@ class EndpointScalingFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFacts:
-    """Limits and defaults of deployments (rolling, canary, linear, all at once)."""
+    """Limits and defaults of deployments (rolling, canary, linear, all-at-once)."""
 
     step_percent: Mapping[str, Limit]
-    """Limits by kind of rollout; none for all at once."""
+    """Limits by kind of rollout; none for all-at-once."""
     bake_seconds: Limit
     termination_wait_seconds: Limit
     timeout_seconds: Limit
@@ -280,7 +280,7 @@ class RolloutFacts:
     shortest_bake_seconds: int
     """Shortest bake time in which llm-fleet's own alarms can change to ALARM."""
     families_without_guardrails: tuple[str, ...]
-    """Instance families that SageMaker always updates all at once, without checking alarms."""
+    """Instance families that SageMaker always updates all-at-once, without checking alarms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ class Endpoint:
     """What nodes use it for."""
     needed_by: tuple[str, ...]
     """Features that need it; `always` for every node without internet."""
-    next_to_nat: bool
+    even_with_nat: bool
     """Whether it is created even with NAT, so that sessions and logs work on a node without internet access."""
     own_principals_only: bool
     """Whether its policy can allow only principals of the account, because no service principal calls it."""

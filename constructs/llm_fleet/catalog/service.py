@@ -40,7 +40,7 @@ def task_memory_mib(instance: NeuronInstance, *, managed: bool = False) -> int:
     """
     facts = load("ecs_tasks")["memory"]
     seen_by_kernel = instance.host_memory_gib * _MIB_PER_GIB * (100 - facts["kernel_percent"]) / 100
-    return math.floor(seen_by_kernel) - int(facts["managed_host_mib" if managed else "host_mib"])
+    return int(seen_by_kernel) - int(facts["managed_host_mib" if managed else "host_mib"])
 
 
 def task_cpu_units(instance: NeuronInstance) -> int:

@@ -28,7 +28,7 @@ class TrainingStack:
     """Why it ended with `last`."""
     packages: tuple[str, ...]
     """Its packages in the release."""
-    next_to: Mapping[str, str]
+    other_packages: Mapping[str, str]
     """Third-party packages, with the versions that it was published with."""
     pytorch_from: str | None = None
     pytorch_below: str | None = None
@@ -47,7 +47,7 @@ class TrainingStack:
         chosen = [each for each in self.versions(release, TORCH) if usual and each.startswith(f"{usual}.")]
         pins[TORCH] = chosen[0] if chosen else pins[TORCH]
         known = load("training_environments")["libneuronxla"].get(release.name)
-        return {**pins, **({_XLA: known} if known else {}), **self.next_to}
+        return {**pins, **({_XLA: known} if known else {}), **self.other_packages}
 
     def versions(self, release: NeuronRelease, package: str) -> tuple[str, ...]:
         """Return the versions of `package` in `release` that the stack supports."""

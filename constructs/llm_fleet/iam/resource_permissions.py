@@ -182,7 +182,7 @@ def look_up_network(sid: str, *, reason: str) -> Permission:
     )
 
 
-def stand_in_network(place: Place, *, reason: str, lookup_reason: str) -> tuple[Permission, ...]:
+def network_interface_permissions(place: Place, *, reason: str, lookup_reason: str) -> tuple[Permission, ...]:
     """What SageMaker does to place instances into a VPC. Its guide writes `*` for all; some actions know resources."""
     kinds = ("network-interface", "security-group", "subnet")
     resources = [place.arn("ec2", f"{kind}/*") for kind in kinds]

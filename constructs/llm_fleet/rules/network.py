@@ -158,7 +158,7 @@ def interface_endpoints(
     needed = [
         endpoint.name
         for endpoint in node_endpoints()
-        if ("always" in endpoint.needed_by and (closed or endpoint.next_to_nat))
+        if ("always" in endpoint.needed_by and (closed or endpoint.even_with_nat))
         or any(feature in endpoint.needed_by for feature in features)
     ]
     return tuple(dict.fromkeys([*needed, *extra]))

@@ -160,4 +160,4 @@ def test_it_is_python_3_9_and_short_enough_for_a_task_definition():
 
 
 def _environment(folder: Path, requested: Mapping[str, Any]) -> dict[str, str]:
-    return {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(requested)), "LLM_FLEET_MODEL_PATH": str(folder)}
+    return {"LLM_FLEET_MODEL_REQUESTED": json.dumps(dict(requested)), "LLM_FLEET_MODEL_PATH": str(folder)}

@@ -75,9 +75,9 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
     ("properties", "words"),
     [
         ({"Prefix": "tanuki"}, "model-missing: there is nothing at s3://my-models/tanuki;"),
-        ({"Asked": json.dumps({**REQUESTED, "tensor_parallel": 8})}, "model-mismatch: s3://my-models/tanuki-8b was"),
+        ({"Requested": json.dumps({**REQUESTED, "tensor_parallel": 8})}, "model-mismatch: s3://my-models/tanuki-8b was"),
         ({"Bucket": "gone"}, "model-unreachable: s3://gone/tanuki-8b cannot be read"),
-        ({"Asked": "{"}, "JSONDecodeError"),
+        ({"Requested": "{"}, "JSONDecodeError"),
         ({"Bucket": None}, "KeyError"),
     ],
     ids=["beside it", "mismatch", "no bucket", "no JSON", "no bucket named"],
@@ -133,7 +133,7 @@ def test_access_that_stays_denied_is_reported_with_what_to_look_at(monkeypatch: 
 
 
 def _event(kind: str, **changed: Any) -> dict[str, Any]:
-    properties = {"Bucket": BUCKET, "Prefix": PREFIX, "Asked": json.dumps(REQUESTED), **changed}
+    properties = {"Bucket": BUCKET, "Prefix": PREFIX, "Requested": json.dumps(REQUESTED), **changed}
     return {
         "RequestType": kind,
         "LogicalResourceId": "Check",

@@ -26,7 +26,7 @@ _TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
 _SIZES = {"tensor_parallel": "tensor parallelism", "batch_size": "batches of", "sequence_length": "sequences of"}
 _TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Servers are told the short name, optimum-neuron writes the long one."""
-_REQUESTED_VARIABLE = "LLM_FLEET_MODEL_ASKED"
+_REQUESTED_VARIABLE = "LLM_FLEET_MODEL_REQUESTED"
 _PATH_VARIABLE = "LLM_FLEET_MODEL_PATH"
 
 

@@ -58,7 +58,7 @@ def _serve(event: dict[str, Any]) -> Answer:
         return Answer(physical_id=physical_id)
     try:
         files = Prefix(boto3.client("s3", config=_CLIENT), properties["Bucket"], properties["Prefix"])
-        found = _patiently(json.loads(properties["Asked"]), files)
+        found = _patiently(json.loads(properties["Requested"]), files)
     except ClientError as error:
         return Answer(physical_id=physical_id, failure=_unreachable(properties, error))
     except Exception as error:  # CloudFormation waits an hour for an answer that never comes.
