@@ -1,4 +1,4 @@
-"""`llm-fleet bundle`: what it is given, and what it does."""
+"""The command `llm-fleet bundle`."""
 
 import argparse
 from pathlib import Path
@@ -30,7 +30,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def bundle(arguments: argparse.Namespace) -> int:
-    """Write the archive; the exit code is 3 where something could not be had, which the archive tells, too."""
+    """Write the archive. Returns 3 if something could not be collected; the archive lists it, too."""
     from datetime import UTC, datetime
 
     from llm_fleet.cli.bundle.gathered_files import gather_files, safe_name
@@ -64,10 +64,10 @@ def _print(gathered: "GatheredFiles", out: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"bundle": str(out), "files": sorted(gathered.files), "missing": gathered.missing})
         return
-    print(f"{out}: {len(gathered.files)} files, readable by you only")
-    print("what looks like a secret was taken out; read it through before you pass it on")
+    print(f"{out}: {len(gathered.files)} files, readable only by you")
+    print("texts that look like secrets were removed; review the files before you share them")
     for one in gathered.missing:
         print(f"note: {plain_text(one['name'])} is left out: {plain_text(one['why'])}", file=sys.stderr)
-    # Five files may be missing for one reason: what to do about it is told once.
+    # Several files may be missing for one reason: its remedy is printed once.
     for remedy in dict.fromkeys(one["remedy"] for one in gathered.missing if one.get("remedy")):
         print(f"remedy: {plain_text(remedy)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`llm-fleet check`: what it is given, and what it does."""
+"""The command `llm-fleet check`."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Ask, and tell what came of it. Returns 0: good, 1: problems, 3: something could not be asked."""
+    """Print the results of the checks. Returns 0: no problem, 1: problems, 3: some checks could not be made."""
     from llm_fleet.cli.check.preflight import as_data, as_text, ask_all, exit_code, questions_of
     from llm_fleet.cli.check.question import Account
     from llm_fleet.cli.clients import AwsClients
@@ -49,7 +49,7 @@ def check(arguments: argparse.Namespace) -> int:
     topics = [Topic(name) for name in arguments.only or list(Topic)]
     account = Account(AwsClients(region=region))
     questions = questions_of(fleet, topics=topics, ask_hub=arguments.hub)
-    with progress("asking your account") as step:
+    with progress("checking your account") as step:
         outcomes = ask_all(account, questions, step)
     number = str(account.identity["Account"])
     if arguments.json:

@@ -23,11 +23,11 @@ from llm_fleet.rules.account.instance_capacity import (
 from llm_fleet.rules.network import endpoint_zones, interface_endpoints
 
 _BOUGHT = (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK, CapacitySource.RESERVATION)
-"""What was bought has a place of its own, which says more than an offering."""
+"""Purchased capacity has its own AZ, which is more reliable than an instance type offering."""
 
 
 def offering_questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for the AZs of the network, for the services of its endpoints, and for each type in each of its AZs."""
+    """Yield the checks of the network's AZs, the services of its endpoints, and the instance types in each AZ."""
     zones = fleet.network.zones if fleet.network is not None else ()
     if zones:
         yield Question(Topic.OFFERINGS, f"AZs {', '.join(zones)}", lambda account: _ask_zones(account, fleet))
@@ -71,7 +71,7 @@ def _ask_zones(account: Account, fleet: Fleet) -> Answer:
 
 
 def _endpoints(fleet: Fleet) -> dict[str, tuple[str, ...]]:
-    """Return the AZs of each interface endpoint that is to be made: none in a network that exists."""
+    """Return the AZs of each new interface endpoint; empty for an existing network."""
     network = fleet.network
     if network is None or network.vpc is not None:
         return {}
@@ -85,7 +85,7 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
     services = account.ask("ec2", "describe_vpc_endpoint_services", Filters=filters)["ServiceDetails"]
     zones = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
     ids = {zone["ZoneName"]: zone["ZoneId"] for zone in zones}
-    # The ids of a service's AZs are a member of newer models only; names are another account's other AZs.
+    # Only newer service models have AZ ids; AZ names differ between accounts.
     offered = {
         one["ServiceName"].partition(f".{account.region}.")[2]: set(
             one.get("AvailabilityZoneIds") or [ids.get(name, name) for name in one.get("AvailabilityZones", ())]
@@ -97,7 +97,7 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
         known, offered=offered, without=fleet.network.without_endpoints, region=account.region
     )
     return Answer(
-        detail=f"{'not all' if problems else 'all'} of {len(placed)} services are offered there", problems=problems
+        detail=f"{'not all' if problems else 'all'} of {len(placed)} services are available there", problems=problems
     )
 
 
@@ -118,14 +118,14 @@ def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
         region=account.region,
     )
     where = f"EC2 offers it in {', '.join(sorted(offered)) or 'no AZ'}"
-    return Answer(detail=f"{where}; an indication only" if hint else where, problems=problems)
+    return Answer(detail=f"{where}; this does not guarantee capacity" if hint else where, problems=problems)
 
 
 _TARGETS = {MachineService.HYPERPOD: "hyperpod-cluster", MachineService.TRAINING_JOB: "training-job"}
 
 
 def capacity_questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each plan and reservation that the fleet names."""
+    """Yield the checks of each training plan and capacity reservation of the fleet."""
     for one in machines_of(fleet):
         if one.capacity_id is None:
             continue
@@ -181,7 +181,7 @@ def _plan_detail(plan: TrainingPlan) -> str:
 
 
 def _running(account: Account, fleet: Fleet, one: Machines) -> int:
-    """Return how many instances the group has already, from an earlier deployment."""
+    """Return the number of instances that the group has from an earlier deployment."""
     if one.service is not MachineService.HYPERPOD:
         return 0
     cluster, group = fleet.hyperpod_clusters[one.path[1]], one.path[-1]
@@ -216,7 +216,7 @@ def _reservations(account: Account, capacity_id: str) -> list[dict[str, Any]]:
 
 
 def _together(reported: list[dict[str, Any]], name: str) -> Reservation:
-    """Return what a single reservation is, or what the active ones of a resource group are together."""
+    """Return a capacity reservation, or the sum of the active reservations of a resource group."""
     if not reported:
         return Reservation(
             reservation_id=name, state="unknown to AWS", instance_type="", zone=None, available=0, total=0

@@ -1,4 +1,4 @@
-"""Checks the buckets and file systems that a fleet names."""
+"""Checks the existing buckets and file systems of a fleet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,15 +32,15 @@ class NamedBucket:
 
     name: str
     used_for: str
-    """What it does, to follow the word `which`."""
+    """Its use; follows the word `which` in messages."""
     same_region: bool
-    """Whether it must be in the region of the fleet. So SageMaker's guides say of jobs and endpoints; of a data
-    repository of FSx it is assumption: fsx-links-buckets-of-its-region"""
+    """Whether it must be in the fleet's Region. SageMaker's guides say so for jobs and endpoints; for a data
+    repository of FSx: assumption: fsx-links-buckets-of-its-region"""
     path: tuple[PathPart, ...]
 
 
 def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each bucket once."""
+    """Yield one check per bucket."""
     made = {bucket.bucket_name for bucket in fleet.storage.buckets.values()}
     seen: set[str] = set()
     for bucket in bucket_places(fleet):
@@ -58,7 +58,7 @@ def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
 
 
 def bucket_places(fleet: Fleet) -> Iterator[NamedBucket]:
-    """Return the buckets that must be there before the deployment."""
+    """Return the buckets that must exist before the deployment."""
     yield from _of_storage(fleet)
     yield from _of_clusters(fleet)
     yield from _of_models(fleet)
@@ -122,29 +122,30 @@ def _ask_bucket(bucket: NamedBucket, account: Account) -> Answer:
         same_region=bucket.same_region,
         path=bucket.path,
     )
-    return Answer(detail=f"in {where or account.region}" if exists else "there is no such bucket", problems=problems)
+    return Answer(detail=f"in {where or account.region}" if exists else "the bucket does not exist", problems=problems)
 
 
 def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account: Account) -> Answer:
     try:
         account.ask("s3", "head_bucket", Bucket=name)
     except AwsRefusal as refusal:
-        # Whom S3 does not let look, it tells nevertheless that the bucket is there: 403 in place of 404.
+        # S3 returns 403 for an existing bucket without access to it, 404 if it does not exist.
         if refusal.code not in (CommandCode.GONE, CommandCode.DENIED):
             raise
         taken = refusal.code is CommandCode.DENIED
         return Answer(
-            detail="somebody has it" if taken else "free", problems=check_new_bucket(name, exists=taken, path=path)
+            detail="another account has it" if taken else "free",
+            problems=check_new_bucket(name, exists=taken, path=path),
         )
     own = name in own_ids(account, fleet)
     return Answer(
-        detail="the fleet has it already" if own else "this account has it",
+        detail="the fleet has it" if own else "this account has it",
         problems=check_new_bucket(name, exists=not own, path=path),
     )
 
 
 def questions(fleet: Fleet) -> Iterator[Question]:
-    """Ask for each file system and bucket that exists already, and for the names of those to be made."""
+    """Yield the checks of existing file systems and buckets, and of the names of new buckets."""
     for file_system_id, reported, let_in in _existing(fleet):
         yield Question(
             Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, reported)
@@ -159,7 +160,7 @@ def questions(fleet: Fleet) -> Iterator[Question]:
 
 
 def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | None]]:
-    """Yield id, what the file says, and the security group that the deployment itself opens to the nodes."""
+    """Yield the id, its value in the fleet file, and the security group that the deployment opens to the nodes."""
     vpc = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
     fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
     home = fleet.storage.home.existing if fleet.storage.home is not None else None
@@ -188,7 +189,7 @@ def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | Non
 def _ask_file_system(fleet: Fleet, file_system_id: str, reported: ReportedFileSystem, account: Account) -> Answer:
     found = _file_system(account, file_system_id)
     if found is None:
-        return Answer(detail="there is no such file system", problems=[_missing(account, file_system_id, reported)])
+        return Answer(detail="the file system does not exist", problems=[_missing(account, file_system_id, reported)])
     lustre = found.get("LustreConfiguration", {})
     real = ExistingFileSystem(
         file_system_id=file_system_id,
@@ -213,7 +214,7 @@ def _ask_ports(
     found = _file_system(account, file_system_id)
     nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
     if found is None or nodes is None:
-        why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
+        why = "the nodes' security group is new: allow it after the deployment" if found else "nothing to check"
         return Answer(detail=why)
     lustre = reported.kind == "LUSTRE"
     ports = lustre_limits().ports if lustre else open_zfs_limits().ports
@@ -236,7 +237,7 @@ def _ask_ports(
         for server in servers
         if server is not None
     ]
-    best = min(missing, key=len) if missing else []  # One group that lets the nodes in is enough.
+    best = min(missing, key=len) if missing else []  # One security group that allows the nodes is enough.
     shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ports)
     return Answer(detail=f"TCP {shown}, {len(best)} rules missing" if best else f"TCP {shown}", problems=best)
 
@@ -250,7 +251,7 @@ def _missing(account: Account, file_system_id: str, reported: ReportedFileSystem
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
         path=(*reported.path, "id"),
-        message=f"there is no file system {file_system_id} in this account and region",
+        message=f"file system {file_system_id} does not exist in this account and Region",
         value=file_system_id,
         remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
     )

@@ -1,4 +1,4 @@
-"""`llm-fleet connect`: what it is given."""
+"""The command `llm-fleet connect`."""
 
 import argparse
 import re
@@ -7,7 +7,7 @@ from llm_fleet.cli.place import add_place
 from llm_fleet.cli.verb import Verbs, add_verb, checked
 
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
-_HELP = "a role (controller, login, head), group-number (trn1-3), instance id, Slurm's name or an address"
+_HELP = "a role (controller, login, head), group-number (trn1-3), instance id, Slurm name or address"
 
 
 def add_to(verbs: Verbs) -> None:

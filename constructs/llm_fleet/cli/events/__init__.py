@@ -1,4 +1,4 @@
-"""`llm-fleet events`: what it is given, and what it does."""
+"""The command `llm-fleet events`."""
 
 import argparse
 from datetime import datetime
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from llm_fleet.cli.place import Place
 
 _PAUSE = 15.0
-"""Seconds between two looks: an event is minutes' work of a service, and its calls are few a second."""
-_NONE = "no events; --all shows what went well, too\n"
-"""Of CloudFormation, which tells of each resource that it makes."""
+"""Seconds between two queries: events are minutes apart, and few calls per second are allowed."""
+_NONE = "no failures; --all shows all events\n"
+"""For ParallelCluster, whose events are CloudFormation's: one for each resource."""
 
 
 def add_to(verbs: Verbs) -> None:
@@ -36,7 +36,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def events(arguments: argparse.Namespace) -> int:
-    """Print the events; the exit code is 1 where one is an error or the cluster has failed, 3 where AWS kept some."""
+    """Print the events. Returns 1 if one is an error or the cluster has failed, 3 if AWS refused some of them."""
     from llm_fleet.cli.clients import AwsClients
     from llm_fleet.cli.events.collected_events import collect
     from llm_fleet.cli.logs.log_streams import since
@@ -91,7 +91,7 @@ def _print(found: "Collected", place: "Place", *, as_json: bool, everything: boo
 
 
 def _follow(clients: "AwsClients", place: "Place", arguments: argparse.Namespace, begin: datetime | None) -> None:
-    """Print events as they come; ends by Ctrl-C only."""
+    """Print new events until Ctrl-C."""
     import json
     import time
 

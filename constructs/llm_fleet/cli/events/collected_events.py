@@ -1,4 +1,4 @@
-"""Events of stacks, ParallelClusters and services; what happened to a place, from all who know of it."""
+"""Events of stacks, ParallelCluster clusters and services, collected from all services that have them."""
 
 import re
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 _STACK = "AWS::CloudFormation::Stack"
 _CANCELLED = "Resource creation cancelled"
-"""What the others say once one has failed; it tells nothing."""
+"""CloudFormation's reason for the other resources once one has failed; without information."""
 
 
 def stack_events(
     clients: AwsClients, stack: str, *, since: datetime | None = None, everything: bool = False
 ) -> list[Event]:
-    """Return what failed in a stack by name or id, nested ones too; with `everything` what did not fail as well.
+    """Return the failures of a stack by name or id, including nested stacks; with `everything` all events.
 
-    Of the last deployment only, unless `since` says how far back. None where there is no such stack. Raises
+    Without `since`, of the last deployment only. Empty if the stack does not exist. Raises
     `AwsRefusal`.
     """
     found: list[Event] = []
@@ -46,7 +46,7 @@ def stack_events(
 
 
 def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Iterator[StackEventTypeDef]":
-    """Yield the events, the newest first, back to where the last deployment began or to `since`."""
+    """Yield the events, the newest first, back to the start of the last deployment or to `since`."""
     with suppress(AwsGone), aws_errors_reported(f"stack {stack}"):
         for page in clients.cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
             for event in page["StackEvents"]:
@@ -58,7 +58,7 @@ def _of_stack(clients: AwsClients, stack: str, since: datetime | None) -> "Itera
 
 
 def _begins(event: "StackEventTypeDef") -> bool:
-    """Whether a deployment begins with it: the stack's own first event, which is not a rollback's."""
+    """Whether a deployment begins with it: an event of the stack itself, and not of a rollback."""
     of_stack = event.get("PhysicalResourceId") == event["StackId"]
     return of_stack and event.get("ResourceStatus") in (
         "CREATE_IN_PROGRESS",
@@ -83,9 +83,9 @@ _VERSION = "parallelcluster:version"
 
 
 def cluster_stacks(clients: AwsClients, name: str) -> list[str]:
-    """Return the ids of the cluster's own stacks, those that are there: two while one takes the place of the other.
+    """Return the ids of the cluster's own stacks that exist: two during a replacement of the cluster.
 
-    A stack that was deleted after a failure is found too, the last one of them. Raises `AwsRefusal`.
+    If none exists, the last deleted stack, e.g. after a failure. Raises `AwsRefusal`.
     """
     form = re.compile(re.escape(name) + r"(-[0-9a-f]{8})?")
     with aws_errors_reported(f"stacks of {name}"):
@@ -109,7 +109,7 @@ _BAD = ("unable to", "unhealthy", "failed", "was unable")
 
 
 def service_events(clients: AwsClients, service: str, *, since: datetime | None = None) -> list[Event] | None:
-    """Return the service's last hundred events and its stopped tasks; `None` where there is no such service.
+    """Return the service's last hundred events and its stopped tasks; `None` if the service does not exist.
 
     Raises `AwsRefusal`.
     """
@@ -150,16 +150,16 @@ def _stopped(task: StoppedTask) -> Event:
 
 @dataclass(slots=True)
 class Collected:
-    """What was found."""
+    """The events, and what could not be collected."""
 
     events: list[Event] = field(default_factory=list[Event])
     state: str | None = None
-    """The cluster's or service's own state, e.g. `Failed`; `None` where there is none."""
+    """State of the cluster or service, e.g. `Failed`; `None` if there is none."""
     failure: str | None = None
-    """Why, in the service's words."""
+    """The failure message of the service."""
     remarks: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What AWS would not tell."""
+    """Calls that AWS refused."""
 
 
 def collect(
@@ -171,7 +171,7 @@ def collect(
     everything: bool = False,
     known: dict[str, Event] | None = None,
 ) -> Collected:
-    """Return all events, those told twice once. What cannot be asked is among the problems. Raises `AwsRefusal`."""
+    """Return all events without duplicates. Refused calls are among the problems. Raises `AwsRefusal`."""
     found = Collected()
     if place.kind is Kind.HYPERPOD:
         _of_hyperpod(clients, place, found, since, node, known)
@@ -181,7 +181,7 @@ def collect(
         _of_parallelcluster(clients, place, found, since, everything)
         if node is not None:
             found.remarks.append(
-                "CloudFormation tells nothing of single nodes; `llm-fleet logs --node` tells how one started"
+                "CloudFormation has no events of single nodes; `llm-fleet logs --node` shows the start of a node"
             )
     if place.stack is not None and node is None:
         stack = place.stack
@@ -189,13 +189,15 @@ def collect(
             found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []
         )
     elif place.stack is None and place.kind is not Kind.PARALLELCLUSTER:
-        found.remarks.append("what CloudFormation tells is left out: the fleet file (-f) names the stack")
+        found.remarks.append(
+            "events of CloudFormation are missing: name the fleet file with -f FILE, which has the stack's name"
+        )
     if not found.events and not found.problems and found.remarks[:1] == [_gone(place)]:
         refuse(
             CommandCode.GONE,
-            "it is not there, and nothing tells what became of it",
-            "see that it was deployed, in this region and account; a stack that was deleted has events for 90 days, "
-            f"by its id: `aws cloudformation list-stacks --region {clients.region} "
+            "it does not exist, and no events of it are stored",
+            "check that it was deployed in this Region and account; events of a deleted stack are kept for 90 days, "
+            f"under its id: `aws cloudformation list-stacks --region {clients.region} "
             "--stack-status-filter DELETE_COMPLETE`",
             subject=str(place),
         )
@@ -205,7 +207,7 @@ def collect(
 
 
 def _gone(place: Place) -> str:
-    return f"there is no {place}, or no longer"
+    return f"{place} does not exist"
 
 
 def _of_hyperpod(
@@ -242,7 +244,7 @@ def _of_parallelcluster(
 ) -> None:
     stacks = ask(found.problems, lambda: cluster_stacks(clients, place.name), None)
     if stacks == []:
-        found.remarks.append(f"there is no stack of a cluster {place.name}, and none that was deleted lately")
+        found.remarks.append(f"no stack of a cluster {place.name} exists or was deleted recently")
     for stack in stacks or ():
         found.events += ask(
             found.problems, partial(stack_events, clients, stack, since=since, everything=everything), []

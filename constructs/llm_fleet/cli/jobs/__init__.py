@@ -1,4 +1,4 @@
-"""The verb `jobs`: what happens on this machine, and what happens on the cluster."""
+"""The command `llm-fleet jobs`: batch files on this machine, and jobs on the cluster."""
 
 import argparse
 import json
@@ -32,9 +32,9 @@ def settings_of(words: Sequence[str]) -> dict[str, str]:
 
 
 _IN_A_ROW = ("download", "tokenize", "compile", "train", "train-nemo-megatron", "convert", "export")
-"""What is submitted unless stages are named: the way from a model's name to one that is served."""
+"""Stages that are submitted by default, in this order: from the model's name to a model for serving."""
 _DIGITS = 10
-"""No log has lines of as many digits."""
+"""Longest number of lines."""
 
 
 def add_remote_to(deeds: Verbs) -> None:
@@ -72,7 +72,7 @@ def add_remote_to(deeds: Verbs) -> None:
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    """Submit stages, each after the last."""
+    """Submit the stages; each starts after the one before has succeeded."""
     from llm_fleet.cli.jobs.submission import Submission
     from llm_fleet.jobs.render_run import render_run
     from llm_fleet.jobs.settings import stages_of
@@ -99,7 +99,7 @@ def submit(arguments: argparse.Namespace) -> int:
 
 
 def logs(arguments: argparse.Namespace) -> int:
-    """Show a log."""
+    """Print the log of a job."""
     from llm_fleet.cli.jobs.submission import JobLog
 
     fleet, run = _run(arguments)
@@ -154,7 +154,7 @@ def _print_line(line: str) -> None:
 
 
 def _check_stage(name: str) -> None:
-    """Raise `FleetError` (LF884) when there is no stage of this name."""
+    """Raise `FleetError` (LF884) if there is no stage `name`."""
     from llm_fleet.catalog.training_environments import job_stages
     from llm_fleet.cli.verb import refuse
     from llm_fleet.rules.values import did_you_mean
@@ -162,18 +162,20 @@ def _check_stage(name: str) -> None:
     known = list(job_stages())
     if name not in known:
         remedy = did_you_mean(name, known, otherwise=f"name one of {', '.join(known)}")
-        refuse(Code.BATCH_STAGE, "there is no such stage", remedy, value=name)
+        refuse(Code.BATCH_STAGE, "unknown stage", remedy, value=name)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < _DIGITS and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; write an integer of at least 1")
     return int(text)
 
 
 def _job_id(text: str) -> str:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no job's id: a number, as `jobs submit` and squeue tell it")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a job id; write the number that `jobs submit` or squeue shows"
+        )
     return text
 
 
@@ -257,7 +259,7 @@ def render(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Check batch files; raise `FleetError` with what is wrong."""
+    """Check batch files; raise `FleetError` with all errors."""
     from llm_fleet.cli.jobs.submission import check_edited, run_of
     from llm_fleet.rules.problem import raise_problems
 

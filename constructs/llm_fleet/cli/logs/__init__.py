@@ -1,4 +1,4 @@
-"""`llm-fleet logs`: what it is given, and what it does."""
+"""The command `llm-fleet logs`."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def logs(arguments: argparse.Namespace) -> int:
-    """Print what is asked for; the exit code is 1 where a node that is told of failed to start."""
+    """Print the requested runs or lines. Returns 1 if the start of one of these nodes failed."""
     from dataclasses import replace
 
     from llm_fleet.cli.clients import AwsClients
@@ -57,7 +57,7 @@ def logs(arguments: argparse.Namespace) -> int:
 
 
 def requested_of(arguments: argparse.Namespace) -> "Requested":
-    """Return what the command line asks for. Raises `FleetError` (LF1120, LF1124)."""
+    """Return the options of the command line. Raises `FleetError` (LF1120, LF1124)."""
     from llm_fleet.cli.logs.gather import Requested, failure_code
     from llm_fleet.cli.logs.log_streams import since
 

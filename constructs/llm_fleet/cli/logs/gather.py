@@ -1,4 +1,4 @@
-"""Gathers what is asked for from many streams, and follows new lines."""
+"""Collects runs and lines from many log streams, and follows new lines."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +41,7 @@ from llm_fleet.rules.problem import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested:
-    """The options."""
+    """Options of the command."""
 
     node: str | None = None
     group: str | None = None
@@ -51,36 +51,36 @@ class Requested:
     since: datetime | None = None
     follow: bool = False
     log: str | None = None
-    """Another log than that of starts."""
+    """Another log than that of nodes' starts."""
     raw: bool = False
     as_json: bool = False
 
     @property
     def lines(self) -> bool:
-        """Whether lines are wanted, not a row a node."""
+        """Whether to print lines instead of one row per node."""
         return bool(self.step or self.follow or self.log or self.raw or (self.node and not self.as_json))
 
     def wants(self, node: str, group: str) -> bool:
-        """Return whether a node is asked for."""
+        """Return whether a node is requested."""
         return self.node in (None, node) and self.group in (None, group)
 
     def wants_run(self, run: NodeRun) -> bool:
-        """Return whether what a node's start came to is asked for."""
+        """Return whether a run with this result is requested."""
         if self.failed and not run.failed:
             return False
         return self.code is None or self.code in {run.code, *(step.code for step in run.steps)}
 
 
 def failure_code(text: str | None) -> str | None:
-    """Return a code as nodes write it: `LFN39` for `lfn39` or `39`. Raises `FleetError` (LF1124)."""
+    """Return a failure code in its full form: `LFN39` for `lfn39` or `39`. Raises `FleetError` (LF1124)."""
     if text is None:
         return None
     found = re.fullmatch(r"(?:LFN)?(\d{1,3})", text.strip(), re.IGNORECASE)
     if found is None:
         refuse(
             LogsCode.CODE_FORM,
-            "this is no code of a node's failure",
-            "write it as the node did, e.g. LFN39; docs/node-failures has them all",
+            "unknown failure code of a node",
+            "write a code such as LFN39; docs/node-failures lists all codes",
             subject="--code",
             value=text,
         )
@@ -89,16 +89,16 @@ def failure_code(text: str | None) -> str | None:
 
 @dataclass(slots=True)
 class Gathered:
-    """What was found out, and what could not be."""
+    """The runs, and what could not be read."""
 
     runs: list[NodeRun] = field(default_factory=list[NodeRun])
     remarks: list[str] = field(default_factory=list[str])
-    """For people: where something was read in place of something else, or is missing."""
+    """Notes for the user: replaced sources, and missing data."""
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What AWS would not tell."""
+    """Calls that AWS refused."""
 
     def exit_code(self, runs: Sequence[NodeRun]) -> ExitCode:
-        """Return 1 where one of `runs` failed, 3 where AWS kept something."""
+        """Return 1 if one of `runs` failed, 3 if AWS refused a call."""
         if any(run.failed for run in runs):
             return ExitCode.PROBLEMS
         return ExitCode.NOT_CHECKED if self.problems else ExitCode.FINE
@@ -109,9 +109,9 @@ class Gathered:
 
 
 _REPORTING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
-"""What the lines have that tell how a start ended: of thousands of nodes only these are fetched."""
+"""Filter for the lines with a start's result: of thousands of nodes only these lines are fetched."""
 _READ_WHOLE = 20
-"""Starts that have not ended are few, or the cluster is only coming up: then so many are looked into."""
+"""Largest number of unfinished starts whose lines are read: more of them exist only while a cluster is created."""
 _LISTED = 3
 
 
@@ -123,10 +123,10 @@ def gather(
     wanted: Callable[[str, str], bool] = lambda node, group: True,
     whole: bool = False,
 ) -> Gathered:
-    """Return the last run of each node that is `wanted` by id and group.
+    """Return the last run of each node that `wanted` selects by id and group.
 
-    `whole` reads each stream to its last line, so that the steps are known, too. Nodes that are gone are told of where
-    their last start did not end well. What AWS refuses is among the problems.
+    `whole` reads all lines of each stream, for the steps. Deleted nodes are included if their last start failed. Calls
+    that AWS refuses are among the problems.
     """
     gathered = Gathered(remarks=list(place.remarks), problems=list(place.problems))
     streams = [stream for stream in place.streams if wanted(stream.node, stream.group)]
@@ -152,7 +152,7 @@ def _from_log(
     else:
         lines = _reporting_lines(clients, place, {one.name for one in streams}, since)
         unended = [one for one in streams if not any(run.ended for run in parse_runs(lines.get(one.name, ())))]
-        with progress("starts that have not ended", total=len(unended[:_READ_WHOLE])) as step:
+        with progress("unfinished starts", total=len(unended[:_READ_WHOLE])) as step:
             for one in unended[:_READ_WHOLE]:
                 lines[one.name] = list(stream_lines(clients.logs, place.group, one.name, since=since))
                 step()
@@ -160,7 +160,7 @@ def _from_log(
     for one in streams:
         run = _run(one, parse_runs(lines.get(one.name, ())), lives=place.lives(one.node))
         if since and not lines.get(one.name):
-            continue  # It started before the time asked for.
+            continue  # It started before `since`.
         if one.node not in found or found[one.node].code is None:
             found[one.node] = replace(run, group=place.nodes.get(one.node, one.group))
     return found
@@ -206,9 +206,9 @@ def _from_reports(
     wanted: Callable[[str, str], bool],
     since: datetime | None,
 ) -> None:
-    """Put the reports of those in the place of what the log does not tell."""
+    """Replace runs without a result in the log by the nodes' reports."""
     unreported = [node for node, run in found.items() if run.code is None]
-    # A node that failed is gone soon, and its log may never have come: the report is all that is left of it.
+    # A failed node is soon replaced, and its log may never reach CloudWatch: then only the report is left.
     if not unreported and place.streams and place.nodes:
         return
     stored = _stored(clients, place)
@@ -228,7 +228,7 @@ def _from_reports(
             reported.append(node)
     if reported:
         gathered.remarks.append(
-            f"CloudWatch has not how {counted(len(reported), 'node')} ended; told from the reports in {stored.uri}: "
+            f"CloudWatch has no result of {counted(len(reported), 'node')}; read from the reports in {stored.uri}: "
             f"{_listed(reported)}"
         )
     _report_unreported(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
@@ -242,8 +242,8 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
 def _report_unreported(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
-            f"neither CloudWatch nor a report tells of {counted(len(nodes), 'node')}: {_listed(nodes)}; it may be "
-            "starting still, or its group runs no lifecycle script"
+            f"neither CloudWatch nor a report has a start of {counted(len(nodes), 'node')}: {_listed(nodes)}; a node "
+            "may still be starting, or its group runs no lifecycle script"
         )
 
 
@@ -255,10 +255,9 @@ Lines = Iterable[tuple[str, LogLine]]
 
 
 def follow_lines(clients: AwsClients, place: Place, requested: Requested, fits: Callable[[LogLine], bool]) -> NoReturn:
-    """Print the lines that fit as they come, those of nodes that are still to come, too.
+    """Print matching lines as they are written, including lines of nodes that start later.
 
-    Raises `FleetError` (LF1008, LF1121) where no fleet file says that there will be such a cluster and nothing of it is
-    there, `AwsRefusal`.
+    Raises `AwsRefusal`, or `FleetError` (LF1008, LF1121) for a cluster that is not in a fleet file and does not exist.
     """
     look = _of_parallelcluster if place.kind is Kind.PARALLELCLUSTER else _of_hyperpod
 
@@ -283,7 +282,7 @@ def _of_hyperpod(clients: AwsClients, place: Place, requested: Requested) -> Cal
 
 
 def _hyperpod_group(clients: AwsClients, name: str) -> str | None:
-    """Return the log group, whether it is there yet or not; `None` where there is no cluster, nor was one."""
+    """Return the log group, even if it does not exist yet; `None` if there is and was no such cluster."""
     cluster = described(clients, name)
     return log_group_of(clients, name, cluster["ClusterArn"] if cluster else None)
 
@@ -305,7 +304,7 @@ def _of_parallelcluster(
 
 
 def _who(stream: str, place: Place) -> tuple[str, str]:
-    """Return node and group of a stream by its name."""
+    """Return the node and group of a stream, from its name."""
     if place.kind is Kind.PARALLELCLUSTER:
         host, _, rest = stream.partition(".")
         return rest.partition(".")[0], host

@@ -1,4 +1,4 @@
-"""Shows logs of nodes and services: runs of the node scripts, lines, and what there is."""
+"""Prints logs of nodes and services: runs of the lifecycle scripts, and lines."""
 
 import sys
 from collections import Counter
@@ -51,12 +51,12 @@ _TONES = {"ok": Tone.GOOD, "FAILED": Tone.BAD, "done": Tone.GOOD, "failed": Tone
 
 
 def runs_table(runs: Sequence[NodeRun]) -> Table:
-    """Return a row a node."""
+    """Return a table with one row per node."""
     return Table(columns=_RUN_COLUMNS, rows=[_run_row(run) for run in runs])
 
 
 def steps_table(run: NodeRun) -> Table:
-    """Return a row a step of one run."""
+    """Return a table with one row per step of a run."""
     rows: list[dict[str, Cell]] = [
         {
             "step": step.name,
@@ -71,7 +71,7 @@ def steps_table(run: NodeRun) -> Table:
 
 
 def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
-    """Return each code that occurs once, with how many nodes have it, its remedy and where to read on."""
+    """Return each failure code once, with its number of nodes, its remedy and its page."""
     reported: list[str] = []
     for code in dict.fromkeys(run.code for run in runs if run.failed):
         having = [run for run in runs if run.code == code]
@@ -84,7 +84,7 @@ def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
 
 
 def summary(runs: Sequence[NodeRun]) -> str:
-    """Return one line that counts."""
+    """Return one line with the number of nodes by result."""
     counts = Counter(run.words for run in runs)
     return f"{counted(len(runs), 'node')}: " + ", ".join(f"{number} {words}" for words, number in counts.items())
 
@@ -114,7 +114,7 @@ def _time(time: datetime | None) -> str | None:
 
 
 def show_overview(place: Place, requested: Requested) -> int:
-    """Print the rows; return 1 where one of them failed. Raises `FleetError`."""
+    """Print the rows; return 1 if one of them failed. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
     gathered = gather(
         clients,
@@ -136,33 +136,33 @@ def show_overview(place: Place, requested: Requested) -> int:
 
 
 def log_place(clients: AwsClients, place: Place) -> LogPlace:
-    """Return what there is to read of a cluster."""
+    """Return the logs of a cluster."""
     of_kind = parallelcluster_place if place.kind is Kind.PARALLELCLUSTER else hyperpod_place
     return of_kind(clients, place.name)
 
 
 def check_node(gathered: Gathered, requested: Requested, place: Place) -> None:
-    """Refuse a node of which nothing is known (LF1122)."""
+    """Refuse a node without a log and a report (LF1122)."""
     if gathered.runs or (requested.node is None and requested.group is None) or requested.since or gathered.problems:
         return
     refuse(
         LogsCode.NODE_UNKNOWN,
-        "there is neither a log nor a report of it",
-        "`llm-fleet logs` without --node and --group lists the nodes that there are and were",
+        "the node has neither a log nor a report",
+        "run `llm-fleet logs` without --node and --group for a list of nodes, including deleted ones",
         subject=str(place),
         value=requested.node or requested.group,
     )
 
 
 def nothing_shown(gathered: Gathered, requested: Requested, unknown: int) -> str:
-    """Return what no row means: none failed only where something is known of every node. `unknown` counts the rest."""
+    """Return the text for no rows. "No failures" requires a result of every node; `unknown`: nodes without one."""
     if not (requested.failed or requested.code):
-        return "nothing is known of any node's start" if gathered.problems else "no node has started yet"
+        return "no node has a known result of its start" if gathered.problems else "no node has started yet"
     what = f"ended with {requested.code}" if requested.code else "failed"
     if gathered.problems:
-        return f"no start is known to have {what}, and not all could be asked"
+        return f"no known start has {what}; not all nodes could be read"
     if unknown:
-        return f"no start is known to have {what}; of {counted(unknown, 'node')} nothing is known"
+        return f"no known start has {what}; {counted(unknown, 'node')} without a result"
     return f"no node's start {what}"
 
 
@@ -179,7 +179,7 @@ def _print(gathered: Gathered, requested: Requested, unknown: int) -> None:
 
 
 def show_lines(place: Place, requested: Requested) -> int:
-    """Print the lines; return 1 where a start that is told of failed. Raises `FleetError`."""
+    """Print the lines; return 1 if one of these starts failed. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
     if requested.follow:
         follow_lines(clients, place, requested, lambda line: requested.log is not None or _fits(line, requested))
@@ -210,7 +210,7 @@ def _fits(line: LogLine, requested: Requested) -> bool:
 
 
 def _other_log(clients: AwsClients, place: Place, requested: Requested) -> int:
-    """Show the lines of a log that is not of starts."""
+    """Print the lines of a log other than that of starts."""
     group, names, whose = _other_streams(clients, place, requested)
     for name in names:
         for line in stream_lines(clients.logs, group, name, since=requested.since):
@@ -221,7 +221,7 @@ def _other_log(clients: AwsClients, place: Place, requested: Requested) -> int:
 def _other_streams(
     clients: AwsClients, place: Place, requested: Requested
 ) -> tuple[str, list[str], Callable[[str], str]]:
-    """Return the log group, the streams that are asked for, and how to tell whose one is."""
+    """Return the log group, the requested streams, and a function from a stream to its node."""
     assert requested.log is not None
     if place.kind is Kind.PARALLELCLUSTER:
         group = parallelcluster_place(clients, place.name).group or ""
@@ -239,16 +239,16 @@ def _other_streams(
     if group is None or not names:
         refuse(
             LogsCode.NO_LOG,
-            f"nothing has been written to {group or 'its log group'}, streams {prefix}…",
-            "see with `llm-fleet nodes` whether nodes run; those without an accelerator have no health agent, "
-            "and deep checks run only where the group has `deep_health_checks`",
+            f"{group or 'the log group'} has no lines in streams {prefix}…",
+            "check with `llm-fleet nodes` that nodes run; nodes without an accelerator have no health agent, "
+            "and deep health checks run only if the group has `deep_health_checks`",
             subject=str(place),
         )
     return group, names, lambda one: one.rpartition("/")[2]
 
 
 def _is_requested(name: str, requested: Requested) -> bool:
-    """Whether a stream is of the node and group that are asked for: `<prefix>/<group>/<node>`."""
+    """Whether a stream is of the requested node and group: `<prefix>/<group>/<node>`."""
     parts = name.split("/")
     return requested.node in (None, parts[-1]) and (requested.group is None or requested.group in parts[1:-1])
 
@@ -262,7 +262,7 @@ _TASK_COLUMNS = (
 
 
 def show_service(place: Place, requested: Requested) -> int:
-    """Print stopped tasks, or lines; return 1 where a task did not stop by itself. Raises `FleetError`."""
+    """Print stopped tasks, or lines; return 1 if a task stopped with an error. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
     if requested.lines or requested.group or requested.node:
         return _lines(clients, place, requested)
@@ -279,8 +279,8 @@ def show_service(place: Place, requested: Requested) -> int:
             end="",
         )
     else:
-        print("no task has stopped that ECS or the log still knows of")
-        print(f"`llm-fleet logs {place.key or place.name} --raw` has the lines of its containers", file=sys.stderr)
+        print("neither ECS nor the log has a stopped task")
+        print(f"`llm-fleet logs {place.key or place.name} --raw` shows the lines of its containers", file=sys.stderr)
     return ExitCode.PROBLEMS if any(not task.is_well for task in tasks) else ExitCode.FINE
 
 
@@ -295,7 +295,9 @@ def _task_row(task: StoppedTask) -> dict[str, Cell]:
 
 def _lines(clients: AwsClients, place: Place, requested: Requested) -> int:
     group = service_log_group_of(place.name)
-    if requested.follow and place.stack is not None:  # There will be one, as the fleet file says: it may be waited for.
+    if (
+        requested.follow and place.stack is not None
+    ):  # The cluster or service is in the fleet file, so the log can still appear.
         _follow(clients, group, requested)
     names = [name for name in _service_streams(clients, place) if _is_of_service(name, requested)]
     if requested.follow:
@@ -303,8 +305,8 @@ def _lines(clients: AwsClients, place: Place, requested: Requested) -> int:
     if not names:
         refuse(
             LogsCode.LOG_UNKNOWN,
-            "no task or host has written such a log",
-            "--node takes a task's id or a host's instance id, --group a container's name, --log host",
+            "no task or host has written this log",
+            "set --node to a task's id or a host's instance id, --group to a container's name, or use --log host",
             subject=str(place),
             value=requested.node or requested.group or requested.log,
         )
@@ -315,14 +317,14 @@ def _lines(clients: AwsClients, place: Place, requested: Requested) -> int:
 
 
 def _service_streams(clients: AwsClients, place: Place) -> list[str]:
-    """Return the streams of a service. Raises `FleetError` (LF1121) where there is no log of it."""
+    """Return the streams of a service. Raises `FleetError` (LF1121) if it has no log."""
     group = service_log_group_of(place.name)
     names = stream_names(clients.logs, group)
     if names is None:
         refuse(
             LogsCode.NO_LOG,
-            f"there is no log group {group}",
-            "see that the service was deployed, in this region and account; its stack makes the group and deletes it",
+            f"the log group {group} does not exist",
+            "check that the service is deployed in this Region and account: its stack creates the log group",
             subject=str(place),
         )
     return names
@@ -332,7 +334,7 @@ def _follow(clients: AwsClients, group: str, requested: Requested) -> NoReturn:
     def look(since: datetime | None) -> Iterable[tuple[str, LogLine]] | None:
         if not (requested.node or requested.group or requested.log):
             return filtered_lines(clients.logs, group, since=since)
-        # Anew at each look: tasks that come later have streams of their own.
+        # Read again for each query: later tasks have their own streams.
         names = [name for name in stream_names(clients.logs, group) or () if _is_of_service(name, requested)]
         return filtered_lines(clients.logs, group, names=names, since=since) if names else None
 
@@ -342,7 +344,7 @@ def _follow(clients: AwsClients, group: str, requested: Requested) -> NoReturn:
 
 
 def _is_of_service(name: str, requested: Requested) -> bool:
-    """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and those of events."""
+    """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and event streams."""
     return requested.log in (None, name.partition("/")[0]) and _is_requested(name, requested)
 
 
