@@ -44,7 +44,7 @@ def test_a_mark_names_a_reason_or_a_test():
             assert "the drill" in mark or (ROOT / mark.split()[-1]).is_dir(), mark
 
 
-@pytest.mark.parametrize("part", ["The post", "The talk"])
+@pytest.mark.parametrize("part", ["HyperPod", "ParallelCluster"])
 def test_all_others_do_what_the_page_says(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -91,18 +91,18 @@ def test_figures_of_events() -> None:
     assert facts.queue.receives == 5, "the page says: five times"
     assert f"waited for {facts.old_message_minutes} minutes" in WATCH_PAGE
     assert f"kept for {facts.queue.retention_days} days" in WATCH_PAGE
-    assert f"IAM attaches {facts.limits.role_policies} policies" in WATCH_PAGE
+    assert f"IAM allows {facts.limits.role_policies} policies" in WATCH_PAGE
 
 
 def test_each_alarm_is_reported_with_what_to_do(watched: Watched) -> None:
     alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
-    reported = [name.strip("`") for name in table(WATCH_PAGE, "What a person does")]
+    reported = [name.strip("`") for name in table(WATCH_PAGE, "Troubleshooting")]
     assert sorted(name[: len(name) - 8] for name in alarms) == sorted(reported)
 
 
 def test_what_restarts_is_what_the_function_restarts() -> None:
     """Each word by which the function knows a failure stands in a row with the decision that follows from it."""
-    decisions = table(WATCH_PAGE, "What restarts and what does not")
+    decisions = table(WATCH_PAGE, "Restart rules")
     rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
     words = {
         "InternalServerError": "service",
@@ -113,7 +113,7 @@ def test_what_restarts_is_what_the_function_restarts() -> None:
     for word, cause in words.items():
         assert [row["cause"] for row in rows if word in row["pattern"]][:1] == [cause], word
         ((decision,),) = [cells for what, cells in decisions.items() if word in what]
-        assert decision.startswith("started again" if cause in ("service", "capacity") else "left"), word
+        assert decision.startswith("restarted" if cause in ("service", "capacity") else "not restarted"), word
 
 
 TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
@@ -121,7 +121,9 @@ TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
 
 def test_the_numbers_of_the_page_are_the_catalogs():
     limit = training_job_limit("HyperParameters").maximum
-    assert f"92 at most: the container's own take the rest of the service's {limit}" in TRAINING_JOB_PAGE
+    assert f"At most 92: the container's own parameters use the rest of the service's limit of {limit}." in " ".join(
+        TRAINING_JOB_PAGE.split()
+    )
 
 
 def test_images_are_those_of_the_catalog():
@@ -211,14 +213,17 @@ def test_every_code_of_what_an_endpoint_is_made_of_is_on_the_page() -> None:
 
 def test_defaults_are_as_the_page_says() -> None:
     scaling, rollout, alarms = endpoint_scaling_facts(), rollout_facts(), endpoint_alarm_facts()
-    assert f"{scaling.concurrent_requests:g} requests at a time" in OPERATIONS
+    assert f"{scaling.concurrent_requests:g} concurrent requests" in OPERATIONS
     assert f"{scaling.out_seconds} s after" in OPERATIONS
     assert f"{scaling.in_seconds} s after" in OPERATIONS
     for kind, limit in rollout.step_percent.items():
         word, default = kind.lower().replace("_", "-"), rollout.default_step_percent[kind]
         assert f"| `{word}` | {limit.minimum} to {limit.maximum} %, default {default} |" in OPERATIONS
-    assert f"for {rollout.default_bake_seconds} s, and for {rollout.shortest_bake_seconds} s at least" in OPERATIONS
-    assert f"stay for {rollout.default_termination_wait_seconds} s" in OPERATIONS
+    assert (
+        f"for {rollout.default_bake_seconds} s by default and for at least {rollout.shortest_bake_seconds} s"
+        in OPERATIONS
+    )
+    assert f"kept for another {rollout.default_termination_wait_seconds} s" in OPERATIONS
     assert f"{alarms.server_error_percent:g} % of the requests" in OPERATIONS
     assert f"took {alarms.model_latency_seconds:g} s or more" in OPERATIONS
     assert f"ran for {alarms.idle_hours} hours" in OPERATIONS
@@ -268,6 +273,8 @@ def test_every_code_is_reported():
 
 def test_numbers_are_those_of_the_catalog():
     facts = studio_facts()
-    assert f"from {facts.uid.minimum} to {facts.uid.maximum}, groups from {facts.gid.minimum}" in STUDIO_PAGE
+    assert f"from {facts.uid.minimum} to {facts.uid.maximum} and group IDs from {facts.gid.minimum}" in " ".join(
+        STUDIO_PAGE.split()
+    )
     assert facts.addresses_per_user == 4
-    assert "Four for each user" in STUDIO_PAGE
+    assert "Four addresses per user" in STUDIO_PAGE
