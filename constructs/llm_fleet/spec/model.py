@@ -32,7 +32,7 @@ class FleetModel(BaseModel):
         strict=True,
         frozen=True,
         extra="forbid",
-        ser_json_inf_nan="constants",
+        ser_json_inf_nan="constants",  # codespell:ignore ser
     )
 
     written_as: ClassVar[Mapping[str, str]] = {}
@@ -54,14 +54,14 @@ class FleetModel(BaseModel):
         """Return every key that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
-    def stand_in(self, directory: Path | None) -> None:
+    def set_directory(self, directory: Path | None) -> None:
         """Set the base directory of relative paths, that of the fleet file. The loader calls this.
 
         `None` if it is not known: then no file is looked for.
         """
         for value in self.__dict__.values():
             for part in _parts(value):
-                part.stand_in(directory)
+                part.set_directory(directory)
 
 
 class WithPaths(FleetModel):
@@ -69,10 +69,10 @@ class WithPaths(FleetModel):
 
     _directory: Path | None = PrivateAttr(default=Path())
 
-    def stand_in(self, directory: Path | None) -> None:
+    def set_directory(self, directory: Path | None) -> None:
         """Set the base directory of relative paths in this mapping and all mappings below it."""
         self._directory = directory
-        super().stand_in(directory)
+        super().set_directory(directory)
 
     @property
     def is_placed(self) -> bool:

@@ -174,7 +174,7 @@ class Instances(Spec):
     hyperthreading: bool = True
     """Whether each core is two CPUs for Slurm, where the processor has two threads. Default: yes.
 
-    Jobs request the number of vCPUs in the instance type's specification, e.g. `--cpus-per-task 128` on trn1.32xlarge."""
+    Jobs request the vCPUs of the instance type's specification, e.g. `--cpus-per-task 128` on trn1.32xlarge."""
     spot_price: float | None = None
     """Maximum price of a Spot instance, in USD per hour. Default: the on-demand price."""
     schedulable_memory_mib: Annotated[Mebibytes | None, Field(alias="memory")] = None

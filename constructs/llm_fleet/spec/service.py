@@ -356,8 +356,8 @@ class ServiceSpec(Spec):
     @property
     def queue_target(self) -> float:
         """Target of waiting requests for each task, with its default."""
-        reported = self.scaling.queue_target
-        return scaling_facts().queue_target if reported is None else reported
+        target = self.scaling.queue_target
+        return scaling_facts().queue_target if target is None else target
 
     @property
     def watches_devices(self) -> bool:

@@ -43,7 +43,7 @@ class Unknown(str):
     count: Any = property(_itself)
     __call__ = __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = _itself
     __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __neg__ = _itself
-    __ceil__ = __floor__ = __round__ = _itself
+    __ceil__ = __floor__ = __round__ = _itself  # codespell:ignore floor
     __lt__ = __le__ = __gt__ = __ge__ = _never
 
     def __iter__(self) -> Iterator[Any]:

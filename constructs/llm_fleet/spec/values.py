@@ -24,8 +24,8 @@ def wrong_value(
     code: Code, message: str, *, remedy: str, allowed: str = "", secret: bool = False
 ) -> PydanticCustomError:
     """Return the error to raise from a validator; `explain` converts it into a `Problem`."""
-    reported = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
-    return PydanticCustomError("fleet", "{message}", reported)
+    context = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
+    return PydanticCustomError("fleet", "{message}", context)
 
 
 _WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)
@@ -68,9 +68,7 @@ class Quantity:
         if isinstance(written, int | float) and not isinstance(written, bool):
             raise self._no_unit(str(written))
         if not isinstance(written, str):
-            raise self._refusal(
-                f"a {self.noun} must be a string with a number and a unit", f"write e.g. `{self.example}`"
-            )
+            raise self._refusal(f"a {self.noun} must be text with a number and a unit", f"write e.g. `{self.example}`")
         text = written.strip()
         if _BARE.fullmatch(text):
             raise self._no_unit(text)
@@ -86,7 +84,7 @@ class Quantity:
 
     def _no_unit(self, number: str) -> Exception:
         unit = self.usual or next(iter(self.units))
-        # Nothing that is asked for is of size nought: with its unit it would be refused for that.
+        # No such value can be 0: with its unit it would be out of range.
         right = f"write `{number} {unit}`" if Decimal(number) else f"write e.g. `{self.example}`"
         return self._refusal(f"the unit of the {self.noun} is missing", right)
 
