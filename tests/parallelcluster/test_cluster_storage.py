@@ -74,7 +74,11 @@ def test_by_a_construct_or_by_the_id():
 
 @pytest.mark.parametrize(
     ("volume_id", "volume", "said"),
-    [(None, None, "nobody told"), (None, NotKnown(), "nobody told"), (VOLUME, Known(), "told twice")],
+    [
+        (None, None, "`volume_id` or `volume` is required"),
+        (None, NotKnown(), "`volume_id` or `volume` is required"),
+        (VOLUME, Known(), "set only one of `volume_id`"),
+    ],
 )
 def test_neither_or_both(volume_id: str | None, volume: Known | NotKnown | None, said: str):
     with pytest.raises(FleetError, match=said) as caught:

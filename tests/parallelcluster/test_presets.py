@@ -257,8 +257,8 @@ def test_an_option_that_there_is_not_is_refused() -> None:
     [
         ("p5.48xlarge", "use Queue.gpu"),
         ("m5.xlarge", "use Queue.cpu"),
-        ("inf2.48xlarge", "make a Queue with a ComputeResource of this type"),
-        ("ml.trn1.32xlarge", "write the name as EC2 does, without ml."),
+        ("inf2.48xlarge", "create a Queue with a ComputeResource of this type"),
+        ("ml.trn1.32xlarge", "write the name of EC2, without the prefix `ml.`"),
     ],
 )
 def test_the_wrong_preset_names_the_right_one(instance_type: str, remedy: str) -> None:

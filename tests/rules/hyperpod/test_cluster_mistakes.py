@@ -65,7 +65,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(CONTROLLER, WORKERS, changed(WORKERS, partition="other")),
             Code.GROUP_NAME_TWICE,
             "groups.worker-group.name",
-            ["2 instance groups are called 'worker-group'"],
+            ["2 instance groups have the name 'worker-group'"],
         ),
         (
             cluster(CONTROLLER, SECOND, WORKERS),
@@ -104,7 +104,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(CONTROLLER, changed(WORKERS, min_count=1), **NOT_CONTINUOUS),
             Code.MIN_COUNT_NOT_CONTINUOUS,
             "groups.worker-group.min_count",
-            ["set provisioning to Continuous"],
+            ["write `provisioning: Continuous`,"],
         ),
         (
             cluster(node_provisioning_mode=None),
@@ -117,7 +117,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 cluster(slurm_config_strategy=strategy),
                 Code.STRATEGY_WITH_CONTINUOUS,
                 "slurm_config_strategy",
-                [f"given:   {strategy.value!r}", "drop the strategy"],
+                [f"given:   {strategy.value!r}", "remove the strategy"],
             )
             for strategy in SlurmConfigStrategy
         ),
@@ -125,13 +125,13 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(**NOT_CONTINUOUS, accounting_database=database()),
             Code.ACCOUNTING_NOT_CONTINUOUS,
             "accounting_database",
-            ["set provisioning to Continuous"],
+            ["write `provisioning: Continuous`,"],
         ),
         (
             cluster(**NO_VPC),
             Code.MOUNT_WITHOUT_VPC,
             "lustre",
-            ["FSx for Lustre stands in a VPC", "give the cluster the network"],
+            ["FSx for Lustre is in a VPC", "give the cluster the network"],
         ),
         (cluster(mounts=(HOME,), **NO_VPC), Code.MOUNT_WITHOUT_VPC, "open_zfs", ["FSx for OpenZFS"]),
         # It is reported once, and not for each group.
@@ -158,8 +158,8 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 "fsx": "is not absolute",
                 "/": "is the root",
                 "/fsx/../etc": "has a . or ..",
-                "/fsx data": "has not the form",
-                "/" + "f" * 1024: "has not the form",
+                "/fsx data": "is not in the format",
+                "/" + "f" * 1024: "is not in the format",
             }.items()
         ),
         *(
@@ -167,7 +167,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
                 cluster(mounts=(replace(LUSTRE, mount_path=path), HOME)),
                 Code.MOUNT_PATH_TAKEN,
                 "open_zfs.mount_path",
-                ["mount them side by side, e.g. at '/fsx' and '/home'"],
+                ["mount them at separate paths, e.g. '/fsx' and '/home'"],
             )
             for path in ("/home", "/home/fsx", "/home/")
         ),
@@ -220,8 +220,8 @@ def test_cluster_name(name: str, in_message: str, repaired: str | None):
         ({"": "x"}, Code.TAG_KEY, "0 characters"),
         ({"k" * 129: "x"}, Code.TAG_KEY, "129 characters"),
         ({"key": "v" * 257}, Code.TAG_VALUE, "257 characters"),
-        ({"who?": "x"}, Code.TAG_KEY, "holds '?'"),
-        ({"key": "a;b"}, Code.TAG_VALUE, "holds ';'"),
+        ({"who?": "x"}, Code.TAG_KEY, "contains '?'"),
+        ({"key": "a;b"}, Code.TAG_VALUE, "contains ';'"),
         ({"aws:team": "x"}, Code.TAG_KEY, "begins with 'aws:'"),
     ],
 )

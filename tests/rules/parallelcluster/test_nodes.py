@@ -146,8 +146,8 @@ def test_home() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("m7g.2xlarge", "take a head node of arm64, e.g. 'm7g.2xlarge', or an instance type of x86_64 here"),
-        ("mac2.metal", "take an instance type of x86_64 here"),
+        ("m7g.2xlarge", "write a head node of arm64, e.g. 'm7g.2xlarge', or an instance type of x86_64 here"),
+        ("mac2.metal", "write an instance type of x86_64 here"),
     ],
 )
 def test_a_queue_of_another_architecture(name: str, remedy: str):

@@ -66,12 +66,12 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             (with_queue(name=name), Code.PC_NAME, f"queues.{name}.name", said)
             for name, *said in (
                 ("q" * 26, "26 characters long, 1 too many", f"write '{'q' * 25}'"),
-                ("Trn_1", "is not of lower-case letters", "write 'trn-1'"),
-                ("1st queue", "is not of lower-case letters", "write 'st-queue'"),
-                ("default", "is taken", "write 'default-queue'"),
-                ("", "is not of lower-case letters", "give the queue a name that begins with a letter"),
-                ("___", "is not of lower-case letters", "give the queue a name that begins with a letter"),
-                ("queue\n", "is not of lower-case letters", "write 'queue'"),
+                ("Trn_1", "does not consist of lower-case letters", "write 'trn-1'"),
+                ("1st queue", "does not consist of lower-case letters", "write 'st-queue'"),
+                ("default", "is reserved:", "write 'default-queue'"),
+                ("", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
+                ("___", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
+                ("queue\n", "does not consist of lower-case letters", "write 'queue'"),
             )
         ),
         # It leaves room for the hash.
@@ -84,21 +84,29 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
         *(
             (Cluster(scheduler=scheduler), Code.PC_SCHEDULER, "scheduler", said)
             for scheduler, *said in (
-                ("pbs", "has no scheduler 'pbs'", "write 'slurm'; in job scripts `#PBS` lines become"),
-                ("torque", "has had no scheduler 'torque' since 2.11.5", "write 'slurm'; in job scripts `#PBS` lines"),
-                ("sge", "has had no scheduler 'sge' since 2.11.5", "write 'slurm' and start jobs by sbatch"),
-                ("awsbatch", "has had no scheduler 'awsbatch' since 3.16.0", "write 'slurm' and start jobs by sbatch"),
-                ("Slurm", "has no scheduler 'Slurm'", "write 'slurm'"),
+                ("pbs", "does not support the scheduler 'pbs'", "write 'slurm'; in job scripts `#PBS` lines become"),
+                (
+                    "torque",
+                    "does not support the scheduler 'torque' since 2.11.5",
+                    "write 'slurm'; in job scripts `#PBS` lines",
+                ),
+                ("sge", "does not support the scheduler 'sge' since 2.11.5", "write 'slurm' and start jobs by sbatch"),
+                (
+                    "awsbatch",
+                    "does not support the scheduler 'awsbatch' since 3.16.0",
+                    "write 'slurm' and start jobs by sbatch",
+                ),
+                ("Slurm", "does not support the scheduler 'Slurm'", "write 'slurm'"),
             )
         ),
         *(
             (Cluster(os=os), Code.PC_OS, "os", said)
             for os, *said in (
-                ("alinux2", "no alinux2 since 3.16.0", "write 'alinux2023'"),
-                ("ubuntu2004", "no ubuntu2004 since 3.14.0", "write 'ubuntu2204'"),
-                ("centos7", "no centos7 since 3.11.0", "write 'rhel9'"),
-                ("ubuntu22.04", "no operating system 'ubuntu22.04'", "write 'ubuntu2204'"),
-                ("windows", "no operating system 'windows'", "write 'alinux2023'"),
+                ("alinux2", "does not support alinux2 since 3.16.0", "write 'alinux2023'"),
+                ("ubuntu2004", "does not support ubuntu2004 since 3.14.0", "write 'ubuntu2204'"),
+                ("centos7", "does not support centos7 since 3.11.0", "write 'rhel9'"),
+                ("ubuntu22.04", "does not support the operating system 'ubuntu22.04'", "write 'ubuntu2204'"),
+                ("windows", "does not support the operating system 'windows'", "write 'alinux2023'"),
             )
         ),
         *(
@@ -108,8 +116,8 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 ("m5.xlarg", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
                 ("m5.2xl", Code.PC_INSTANCE_TYPE, "write 'm5.2xlarge'"),
                 ("M5.Xlarge", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
-                ("quantum", Code.PC_INSTANCE_TYPE, "write a name as EC2 does"),
-                ("g4ad.xlarge", Code.PC_INSTANCE_TYPE, "is known by this name", "or Ec2InstanceType.of("),
+                ("quantum", Code.PC_INSTANCE_TYPE, "write the name of an EC2 instance type,"),
+                ("g4ad.xlarge", Code.PC_INSTANCE_TYPE, "is unknown", "or Ec2InstanceType.of("),
             )
         ),
         (
@@ -156,7 +164,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 "Prolog": "/opt/slurm/etc/scripts/prolog.d",
                 "Epilog": "/opt/slurm/etc/scripts/epilog.d",
                 "SuspendTime": "scaledown_idletime_minutes",
-                "TreeWidth": "leave it out",
+                "TreeWidth": "remove it",
             }.items()
         ),
         # It is reported of the later storage.
@@ -183,7 +191,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             Cluster(head_node=Head(instance_type="t3.medium"), queues=with_resource(max_count=100).queues),
             Code.PC_HEAD_MEMORY,
             "head_node.instance_type",
-            ["t3.medium has 4 GiB of memory, and 100 nodes need 4.6 GiB of the head node"],
+            ["t3.medium has 4 GiB of memory, but a head node for 100 nodes requires 4.6 GiB"],
         ),
         (
             with_queue(resources=(TRN1, Resource()), assign_public_ip=True),
@@ -231,7 +239,7 @@ def test_what_is_advised_is_good(good: PlacedParallelCluster):
 def test_old_version_and_old_system_are_reported_at_once():
     found = check_parallelcluster(Cluster(version="3.12.0", os="alinux2"))
     assert [problem.code for problem in found] == [Code.PC_VERSION, Code.PC_OS]
-    assert "of ParallelCluster 3.12 are others" in found[0].message
+    assert "of ParallelCluster 3.12 differ from" in found[0].message
 
 
 def test_instance_types_in_one_text_are_reported_once():
