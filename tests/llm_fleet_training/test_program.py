@@ -14,13 +14,13 @@ PAGE = ROOT / "docs" / "training" / "failures.md"
 NEEDED = ("model", "backend", "sequence-length", "global-batch", "steps")
 HEAD = """# Failures of training jobs
 
-A training job that cannot go on says why, in two lines: `LFJnn: what was seen`, and a remedy. This page is the list of
-the program's codes, with what to do about each. It is generated (`make golden`) and checked by a test.
+A training job that cannot continue prints two lines: `LFJnn: what was found`, and a remedy. This page lists the codes
+of the [training program](program.md) with their remedies. It is generated (`make golden`) and checked by a test.
 
-The program ends with 3 when a restart will not mend it, with 1 when it may, and with 75 when a signal asked it to stop
-and it has written a checkpoint. LFJ40 to LFJ49 are told by the batch files themselves.
+The program exits with 3 if a restart cannot fix the problem, with 1 if it may, and with 75 if a signal stopped it and
+it has written a checkpoint. LFJ40 to LFJ49 are reported by the [batch files](jobs.md).
 
-| code | about | remedy |
+| code | subject | remedy |
 |---|---|---|
 """
 

@@ -12,33 +12,34 @@ from tests.agreement.parallelcluster.stricter import STRICTER
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "constructs" / "parallelcluster-rules.md"
-HEAD = """# What is refused of a ParallelCluster before it is deployed
+HEAD = """# ParallelCluster validation rules
 
-Every mistake below is told at synth, in the fleet file and in the construct alike. Of each the tests hold that
-ParallelCluster's own validator, from the package `aws-parallelcluster` 3.16.1 with AWS answered by moto, refuses the
-same cluster, and that it takes the nearest legal one. This page is generated (`make golden`) from the tables of those
-tests, and checked by one.
+The mistakes in a ParallelCluster configuration that llm-fleet reports at synth time, in the fleet file and in the
+construct. For each rule, a test checks that ParallelCluster's own validator (package `aws-parallelcluster` 3.16.1, with
+AWS emulated by moto) rejects the same cluster and accepts the nearest valid one. This page is generated
+(`make golden`) from the tables of those tests, and checked by one. See [ParallelCluster](parallelcluster.md).
 
-| code | what is refused | who refuses it in ParallelCluster |
+| code | error | validator of ParallelCluster |
 |---|---|---|
 """
 STRICTER_HEAD = """
 ## Where llm-fleet is stricter
 
-ParallelCluster takes these or leaves them to EC2, and what follows is worse than a message.
+ParallelCluster accepts these, or leaves them to EC2, and the consequences are worse than an error message.
 
-| code | what is refused | why |
+| code | error | why |
 |---|---|---|
 """
 NOT_OURS_HEAD = """
-## What ParallelCluster alone can tell
+## Validators without a rule
 
-These validators have no rule here. Those that ask AWS speak when the cluster is created, in its provider.
+These validators of ParallelCluster have no rule in llm-fleet. Those that query AWS run when the cluster is created, in
+its provider.
 
-| validator | why | what it looks at |
+| validator | why | what it checks |
 |---|---|---|
 """
-_WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the look-up of instance types"}
+_WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the lookup of instance types"}
 
 
 def page() -> str:
