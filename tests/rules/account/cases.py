@@ -62,7 +62,7 @@ QUOTAS = [
     Case("of one cluster, what others use is nothing to it", quota(5, 8, adds_up=False, in_use=4)),
     Case("are already requested:", quota(5, 0, requested_for=8), CheckCode.QUOTA, "8 are already requested: wait"),
     Case("too little was asked for", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
-    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "AWS does not raise"),
+    Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "cannot be increased"),
     Case("a fraction is asked for whole", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
     Case(
         "unknown there",

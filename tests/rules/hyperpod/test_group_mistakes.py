@@ -77,7 +77,7 @@ def several(*types: str) -> dict[str, Any]:
             {"deep_health_checks": (STRESS, STRESS)},
             Code.HEALTH_CHECK_NUMBER,
             "deep_health_checks",
-            ["InstanceStress stands 2 times"],
+            ["InstanceStress is listed 2 times"],
         ),
         *(
             ({"ebs_volume_gib": size}, Code.EBS_SIZE, "ebs_volume_gib", [said, "1 to 16384"])

@@ -288,7 +288,7 @@ def test_the_remedy_says_what_was_meant(name: str, remedy: str) -> None:
 def test_a_key_in_the_wrong_case_and_one_that_is_nowhere() -> None:
     wrong_case, nowhere = check_section({"allowedips": "10.0.0.0/8", "Qwertyuiop": 1}, "HeadNode/Ssh")
     assert (wrong_case.remedy, wrong_case.allowed) == ("write 'AllowedIps'", "KeyName, AllowedIps")
-    assert nowhere.remedy == "remove it, or write one of the allowed"
+    assert nowhere.remedy == "remove it, or write one of the allowed keys"
 
 
 def test_what_only_the_deployment_knows_passes() -> None:

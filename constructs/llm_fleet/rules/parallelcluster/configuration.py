@@ -151,7 +151,7 @@ def _remedy(name: str, section: SchemaKey) -> str:
         return f"move it: it belongs below {where}"
     if where:
         return f"write {offer!r}, or move it: it belongs below {where}"
-    return f"write {offer!r}" if offer else "remove it, or write one of the allowed keys values"
+    return f"write {offer!r}" if offer else "remove it, or write one of the allowed keys"
 
 
 _Path = tuple[PathPart, ...]

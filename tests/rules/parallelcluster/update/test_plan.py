@@ -96,7 +96,7 @@ def test_tags_stay_in_isolated_regions() -> None:
 def test_no_one_knows_whether_a_reference_is_the_literal() -> None:
     change = planned(put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
     assert change.verdict is Verdict.UNKNOWN
-    assert "needs a new cluster" in change.reason
+    assert "requires a new cluster" in change.reason
     assert planned(put("HeadNode/Ssh/AllowedIps", {"Ref": "Addresses"})).verdict is Verdict.FREE
 
 
@@ -133,8 +133,8 @@ def test_a_count_known_at_deployment_only_is_not_taken_for_growth() -> None:
 @pytest.mark.parametrize(
     ("edit", "needs"),
     [
-        (put(f"{_TRN1}/Networking/AssignPublicIp", True), "needs a stopped fleet"),
-        (drop("LoginNodes/Pools/users/Dcv"), "needs stopped login nodes"),
+        (put(f"{_TRN1}/Networking/AssignPublicIp", True), "requires a stopped fleet"),
+        (drop("LoginNodes/Pools/users/Dcv"), "requires stopped login nodes"),
         (put("SharedStorage/fsx/FsxLustreSettings/FileSystemId", "fs-0123456789abcdef9"), "DeletionPolicy"),
         (put("SharedStorage/ebs/EbsSettings/Size", 200), "DeletionPolicy"),
     ],
@@ -210,7 +210,7 @@ def test_queues_that_come_with_other_subnets_would_cost_a_lustre_its_data(oracle
     assert guarded.verdict is Verdict.NEEDS_NEW_CLUSTER
 
 
-# Sections that are known at deployment only, and malformed ones.
+# Sections that are resolved at deployment, and malformed ones.
 
 
 def test_a_section_known_at_deployment_only_is_compared_as_a_whole() -> None:
@@ -245,10 +245,10 @@ def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
         put("Scheduling/ScalingStrategy", "best-effort"),
     ]
     lines = plan_text(plan_update(base(), edited(base(), *edits))).splitlines()
-    assert lines[0] == "needs a new cluster  HeadNode/InstanceType"
+    assert lines[0] == "requires a new cluster  HeadNode/InstanceType"
     assert lines[1].strip() == "c5.2xlarge -> m5.4xlarge"
     assert lines[-1] == (
-        "3 changes (needs a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would refuse the update"
+        "3 changes (requires a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would refuse the update"
     )
 
 
