@@ -197,7 +197,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             with_queue(resources=(TRN1, Resource()), assign_public_ip=True),
             Code.PC_PUBLIC_ADDRESS,
             "queues.work.assign_public_ip",
-            ["\n  trn1.32xlarge starts with several"],
+            ["\n  trn1.32xlarge has several"],
         ),
         *(
             (with_pool(allowed_ips=given), Code.PC_ALLOWED_IPS, "login_pools.users.allowed_ips", [said])
