@@ -19,7 +19,7 @@ TOPICS = {
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 FAILS = re.compile(
     r"(?<!othing )\b(?:fails|does not start|not created|not come up|rolled back|DELETE_FAILED|no job starts|denied"
-    r"|AccessDenied|never matches|is lost|are lost|ends at once|is not restarted|cannot (?!be changed))\b"
+    r"|AccessDenied|never matches|is lost|are lost|ends immediately|is not restarted|cannot (?!be changed))\b"
 )
 """What an entry's `if_wrong` does not say where a fleet survives it."""
 DATE = re.compile(r"20\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
