@@ -66,7 +66,7 @@ class Problem:
     message: str
     """What is wrong, with the user's keys and units: lower case, no full stop."""
     remedy: str
-    """What to write or do instead."""
+    """An instruction: what to write or do instead."""
     path: tuple[PathPart, ...] = ()
     """Where: attribute names and indexes, from the value that the rule checks."""
     value: Any = None
@@ -80,7 +80,7 @@ class Problem:
 
     @property
     def where(self) -> str:
-        """The path as the user would write it, e.g. `clusters.train.groups.workers.type` or `groups[2].count`."""
+        """The path as text, e.g. `clusters.train.groups.workers.type` or `groups[2].count`."""
         text = ""
         for part in self.path:
             text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -116,7 +116,7 @@ class FleetError(ValueError):
     """
 
     def __init__(self, problems: Sequence[Problem], *, subject: str = "") -> None:
-        """Take one problem or more, found in `subject` (a file's name or a construct's path)."""
+        """Take at least one problem, found in `subject` (a file name or a construct path)."""
         self.problems = tuple(problems)
         self.subject = subject
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
@@ -137,6 +137,6 @@ def under(problems: Iterable[Problem], *prefix: PathPart) -> list[Problem]:
 
 
 def _short(value: Any, limit: int = 120) -> str:
-    """`value` as Python would write it, cut where it is longer than `limit` characters."""
+    """`repr` of `value`, cut after `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
