@@ -101,7 +101,7 @@ def test_each_alarm_is_reported_with_what_to_do(watched: Watched) -> None:
 
 
 def test_what_restarts_is_what_the_function_restarts() -> None:
-    """Each word by which the function knows a failure stands in a row with the decision that follows from it."""
+    """Each pattern of the function is in a table row with the resulting decision."""
     decisions = table(WATCH_PAGE, "Restart rules")
     rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
     words = {
