@@ -1,4 +1,4 @@
-"""Every checker that a careful user would run on a synthesized app, asked for what it finds."""
+"""Every checker that a careful user would run on a synthesized app, requested what it finds."""
 
 import bisect
 import dataclasses
@@ -19,7 +19,7 @@ from llm_fleet.network.security_group import rule_description
 
 Finder = Callable[[cdk.App], list[str]]
 
-# The CDK itself writes DependsOn beside GetAtt, for roles of functions and for every explicit dependency.
+# The CDK itself writes DependsOn next to GetAtt, for roles of functions and for every explicit dependency.
 _DEPENDENCY_SAID_TWICE = "W3005"
 # A user's file names what exists by its ARN, and that has an account in it.
 _ACCOUNT_IN_ARN = "W9013"
@@ -29,7 +29,7 @@ _IGNORED = (_DEPENDENCY_SAID_TWICE, _ACCOUNT_IN_ARN, _OUTPUT_OF_IMPORT)
 
 
 def nag_findings(app: cdk.App) -> list[str]:
-    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and nobody has acknowledged."""
+    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and no one has acknowledged."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
     return _reported(app)
 

@@ -1,4 +1,4 @@
-"""Accounting of a ParallelCluster: what it is told, what it must be allowed, and the name of its schema."""
+"""Accounting of a ParallelCluster: what it is reported, what it must be allowed, and the name of its schema."""
 
 import re
 
@@ -74,7 +74,7 @@ def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
     own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
     accounting = database.for_parallelcluster()
     rules = open_accounting_ports(accounting, theirs, [network.security_group, own])
-    # The network's group is every cluster's: its rules stand beside the database, once. The cluster's own go with it.
+    # The network's group is every cluster's: its rules are next to the database, once. The cluster's own go with it.
     assert [cdk.Stack.of(rule) for rule in rules] == [stack, theirs]
     assert open_accounting_ports(accounting, theirs, [network.security_group])[0] is rules[0]
     app.synth()

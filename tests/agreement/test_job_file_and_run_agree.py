@@ -1,4 +1,4 @@
-"""Each bad input of a training run, through both doors: fleet file and `TrainingRun` give one error, of one code."""
+"""For each invalid input of a training run, fleet file and `TrainingRun` report one error, with the same code."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,14 +90,14 @@ BAD = {
 }
 
 
-def values(**reported: Any) -> dict[str, Any]:
+def values(**changed: Any) -> dict[str, Any]:
     good: dict[str, Any] = {
         "name": "llama",
         "partition": TrainingPartition(**PARTITION),
         "model": "meta-llama/Llama-2-7b-hf",
         "data": TrainingData(place="me/corpus"),
     }
-    return {**good, **reported}
+    return {**good, **changed}
 
 
 @pytest.mark.parametrize("name", BAD)

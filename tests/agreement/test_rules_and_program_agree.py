@@ -1,7 +1,7 @@
-"""A run that synth takes is not refused by the training program, before a step is taken, on nodes that cost money.
+"""The training program does not reject a run that passes synthesis, on nodes that cost money.
 
-The program has rules of its own, since it has no llm-fleet beside it on a node, and since batch files are edited by
-hand. What both know must agree.
+The program has its own rules, because llm-fleet is not installed on nodes and batch files are edited by hand. Rules of
+both must agree.
 """
 
 import json
@@ -71,7 +71,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "activation_checkpointing": (None, None, None, ActivationCheckpointing.SELECTIVE, ActivationCheckpointing.NONE),
 }
 STRICTER = {"LF856", "LF868"}
-"""Tensor parallel within a node and in the hardware's rings, and memory, of which the program knows nothing."""
+"""Tensor parallel within a node and in the hardware's rings, and memory, which the program does not check."""
 
 
 def drawn(backend: Backend) -> Iterator[dict[str, Any]]:
@@ -102,7 +102,7 @@ def test_what_synth_takes_the_program_takes(backend: Backend, tmp_path: Path):
 
 @pytest.mark.parametrize("backend", [Backend.CPU, Backend.FSDP])
 def test_what_synth_refuses_the_program_refuses(backend: Backend, tmp_path: Path):
-    """For an edited batch file, synth has not been asked."""
+    """An edited batch file was not checked during synthesis."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     place = partition(INSTANCES[backend], 4)
     for reported in drawn(backend):
@@ -130,7 +130,7 @@ def test_keys_of_smp_are_those_of_the_catalog():
 
 
 def as_settings(made: Any, folder: Path, **changes: Any) -> Settings:
-    """What the batch file hands over; graphs alone are asked for, so that no tokens need be there."""
+    """Return the settings of the batch file; only graphs are compiled, so that no tokens are needed."""
     reported = {name.lower(): text for name, text in {**run_settings(made), **stage_settings(made, "train")}.items()}
     names = ("sequence_length", "global_batch", "micro_batch", "steps", "warmup_steps", "tensor_parallel")
     names += ("pipeline_parallel", "context_parallel", "shard_degree", "checkpoint_every", "checkpoints_kept")

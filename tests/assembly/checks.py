@@ -1,4 +1,4 @@
-"""What no single template shows: mistakes between the stacks of one assembly. Each check returns its findings.
+"""Errors between the stacks of an assembly, which no single template shows. Each check returns its findings.
 
 `replaced` compares two assemblies, of a fleet before and after a change.
 """
@@ -22,7 +22,7 @@ _ANYWHERE: Json = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
 def rules_twice(assembly: Assembly) -> list[str]:
     """Return each security group rule that is made more than once, with the places that make it.
 
-    EC2 tells rules apart by group, direction, peer, protocol and ports, and not by their description.
+    EC2 compares rules by group, direction, peer, protocol and ports, not by their description.
     Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     (`InvalidPermission.Duplicate`: "the specified inbound or outbound rule already exists for that security group").
     """
@@ -44,25 +44,25 @@ def _rules(assembly: Assembly, resource: Resource) -> Iterator[str]:
             own = {"Ref": resource.logical_id}
             for inward in reported.get("SecurityGroupIngress", []):
                 yield _rule(assembly, resource.stack, own, _INWARD, inward)
-            # A group for which no rule outward is given lets everything out.
+            # A security group without outbound rules in the template allows all outbound traffic.
             for outward in reported.get("SecurityGroupEgress", [_ANYWHERE]):
                 yield _rule(assembly, resource.stack, own, _OUTWARD, outward)
         case _:
             pass
 
 
-def _rule(assembly: Assembly, stack: str, group: Any, direction: str, reported: Json) -> str:
-    peer = next(reported[name] for name in (*_PEERS, *_GROUP_PEERS) if name in reported)
-    protocol = str(reported["IpProtocol"]).lower()
-    # With all protocols EC2 takes no ports: it ignores those that are given.
-    ports = () if protocol == "-1" else (reported.get("FromPort"), reported.get("ToPort"))
+def _rule(assembly: Assembly, stack: str, group: Any, direction: str, rule: Json) -> str:
+    peer = next(rule[name] for name in (*_PEERS, *_GROUP_PEERS) if name in rule)
+    protocol = str(rule["IpProtocol"]).lower()
+    # For all protocols EC2 ignores ports.
+    ports = () if protocol == "-1" else (rule.get("FromPort"), rule.get("ToPort"))
     return json.dumps([assembly.resolve(group, stack), direction, assembly.resolve(peer, stack), protocol, *ports])
 
 
 def ways_out_lost(assembly: Assembly) -> list[str]:
-    """Return each security group whose rule for everything outward CloudFormation takes away again.
+    """Return each security group whose default outbound rule for all traffic CloudFormation removes.
 
-    So are groups that exist already: nobody knows whether they have such a rule, so that no rule outward is theirs.
+    This includes existing groups: it is unknown whether they have such a rule, so none is added to them.
     Source: assumption cloudformation-egress-removes-everything-out
     """
     open_to_all, additional = set[str](), defaultdict[str, list[str]](list)
@@ -102,7 +102,7 @@ def names_twice(assembly: Assembly) -> list[str]:
 
 
 def _name(assembly: Assembly, resource: Resource) -> str | None:
-    """Return what tells the resource from others of its type; `None` where the template does not give it."""
+    """Return the physical name of the resource; `None` if the template does not set it."""
     if resource.type in _NAMED_WITHIN_ANOTHER:
         return None
     schema = schema_of(resource.type) or {}
@@ -172,7 +172,7 @@ def weak_references(assembly: Assembly) -> list[str]:
 
 
 EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, weak_references, *SILENT_CHECKS)
-"""What is asked of every assembly."""
+"""The checks of every assembly."""
 
 
 def replaced(before: Assembly, after: Assembly) -> set[str]:

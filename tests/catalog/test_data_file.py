@@ -92,7 +92,7 @@ def test_a_reader_reads_once_and_names_what_is_not_there() -> None:
 
 
 def test_every_data_file_fits_its_type() -> None:
-    """Whatever the catalog can be asked without arguments is asked; a misfit raises with its file and key."""
+    """Whatever the catalog can be queried without arguments is queried; a misfit raises with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
     requested = [each for each in getters if not signature(each).parameters]

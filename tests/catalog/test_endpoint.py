@@ -1,4 +1,4 @@
-"""The facts of endpoints and what stands around them, compared with botocore's models."""
+"""The facts of endpoints and what is around them, compared with botocore's models."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""What the catalog tells of databases is what RDS's own model, the CDK and ParallelCluster's package tell."""
+"""What the catalog reports of databases is what RDS's own model, the CDK and ParallelCluster's package report."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""AWS within this process: botocore asks nobody, and is told what a test says, checked against its own models."""
+"""AWS within this process: botocore asks no one, and is reported what a test says, checked against its own models."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -62,7 +62,7 @@ class CannedAccount:
 
 @cache
 def _session() -> boto3.Session:
-    """One for all tests: to read the models anew takes longer than all the rest."""
+    """One for all tests: to read the models again takes longer than all the rest."""
     core = botocore.session.Session()
     requested: dict[str, Any] = {}
 

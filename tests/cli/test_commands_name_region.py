@@ -1,4 +1,4 @@
-"""What a refusal tells people to run names the region: the AWS CLI's own settings may name another."""
+"""What a refusal reports people to run names the region: the AWS CLI's own settings may name another."""
 
 import ast
 import re

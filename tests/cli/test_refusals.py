@@ -1,4 +1,4 @@
-"""What AWS refuses is told in the user's words, with a code and a remedy."""
+"""What AWS refuses is reported in the user's words, with a code and a remedy."""
 
 import pytest
 from botocore import exceptions

@@ -106,7 +106,7 @@ def test_what_the_front_says_can_be_read_by_openais_clients(tgi: LocalService):
 
 
 def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
-    """TGI's launcher writes its arguments into its log, the key among them, unless it is told otherwise."""
+    """TGI's launcher writes its arguments into its log, the key among them, unless it is reported otherwise."""
     assert tgi.api_key
     for task in tgi.tasks:
         assert "listening at port 8080" in task.log

@@ -1,6 +1,6 @@
 """Fifty changes of fleet files (`changes.yaml`): what CloudFormation does with every resource, and what `plan` said.
 
-Each is deployed twice to a local emulation, before and after. What is expected stands in the table, and once more in
+Each is deployed twice to a local emulation, before and after. What is expected is in the table, and once more in
 CloudFormation's resource schemas: which properties cannot change in place.
 """
 
@@ -41,7 +41,7 @@ _ALLOWED: Mapping[str | None, set[str | None]] = {
     "keep": {"kept"},
     None: {None, "changed", "unknown", "maybe_replaced"},
 }
-"""What the plan may have said, by what became of a resource. A value that is written anew may be the same."""
+"""What the plan may have said, by what became of a resource. A value that is written again may be the same."""
 
 
 @cache

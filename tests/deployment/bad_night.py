@@ -33,7 +33,7 @@ class BadNight:
     failed: str
     """By its log, after a run that failed before."""
     silent: str
-    """Failed, with nothing in CloudWatch: only its report tells (pain 4)."""
+    """Failed, with nothing in CloudWatch: only its report reports (pain 4)."""
     cut_off: str
     """Began a step, and that is the last line."""
     replaced: str
@@ -92,7 +92,7 @@ def _starts(folder: Path) -> tuple[Ended, Ended]:
 
 
 def _lines(ended: Ended) -> list[str]:
-    """As shipped: what stands on standard error comes before the line that ends the run."""
+    """As shipped: what is on standard error comes before the line that ends the run."""
     out, err = (text.splitlines() for text in (ended.out, ended.err))
     return [line for line in [*out[:-1], *err, out[-1]] if line.strip()]
 
@@ -114,7 +114,7 @@ def leave_report(fleet: FleetOnAws, node: str, report: dict[str, Any]) -> None:
 
 
 def _report(fleet: FleetOnAws, node: str) -> None:
-    """HyperPod's events: a failure told twice, one of the two without its message, and a scale-in."""
+    """HyperPod's events: a failure reported twice, one of the two without its message, and a scale-in."""
     now = time.time()
     common = {"ClusterArn": fleet.cluster["ClusterArn"], "ClusterName": "ml-cluster"}
     for number, message in ((1, None), (2, FAILURE)):

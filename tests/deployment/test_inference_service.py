@@ -59,7 +59,7 @@ def test_everything_is_emulated_by_a_service_and_nothing_only_recorded(life: Lif
 
 
 def test_every_verb_answers_for_it(life: Life) -> None:
-    """No task runs in the emulation, and no host: who asks one is told."""
+    """No task runs in the emulation, and no host: who asks one is reported."""
     said = every_verb(life.aws, EXAMPLE, life.assembly, "chat", life.folder)
     codes = {verb: one.code for verb, one in said.items()}
     assert codes == dict.fromkeys(codes, 0) | {"check": 1, "connect": 1}
@@ -357,7 +357,7 @@ def test_destroy_leaves_only_what_is_retained(life: Life) -> None:
     theirs = {"buckets": {BUCKET, "of-others"}}  # what the tests brought
     kept = {kind: [one for one in names if one not in theirs.get(kind, ())] for kind, names in left.items()}
     # The service keeps the front's access logs and its web ACL's log; network and storage what every fleet's keep: flow
-    # log, the bucket of access logs, and keys. (Hosts are told of as terminated.)
+    # log, the bucket of access logs, and keys. (Hosts are informed of as terminated.)
     expected = {"buckets": 2, "log groups": 2, "keys": 2, "hosts ever": 2}
     found = {kind: names for kind, names in kept.items() if names}
     assert {kind: len(names) for kind, names in found.items()} == expected, found

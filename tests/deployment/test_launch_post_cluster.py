@@ -87,7 +87,7 @@ def test_nodes_get_no_public_address(launch_post: FleetOnAws):
 
 @pytest.fixture(scope="module")
 def bundle(launch_post: FleetOnAws) -> Mapping[str, bytes]:
-    """All that lies under the bundle's prefix, read once: it is some hundreds of objects."""
+    """All that is under the bundle's prefix, read once: it is some hundreds of objects."""
     return launch_post.bundle_objects()
 
 

@@ -160,7 +160,7 @@ def test_what_aws_refuses_is_named(
         night.fleet.aws.refuse_calls(code, service="sagemaker", operation="ListClusterEvents", times=0)
     assert said.code == 3
     assert named in said.err
-    assert "it is InService" in said.out  # what could be asked is told all the same
+    assert "it is InService" in said.out  # what could be queried is reported all the same
 
 
 def test_a_terminal_of_forty_columns(night: BadNight) -> None:

@@ -1,7 +1,7 @@
 """The Trainium example on ParallelCluster: deployed by the real CDK CLI to a local emulation, changed and destroyed.
 
-One fleet lives once, in the fixture; each test looks at a part of that life. AWS's provider is a stand-in there, which
-judges by ParallelCluster's own schema, validators and update policies.
+One fleet lives once, in the fixture; each test looks at a part of that life. AWS's provider is a are-in there, which
+checks by ParallelCluster's own schema, validators and update policies.
 """
 
 from collections.abc import Generator, Mapping
@@ -44,7 +44,7 @@ class Deployed:
 
 @dataclass(kw_only=True)
 class Life:
-    """What came of each step."""
+    """What resulted from each step."""
 
     deployed: Deployed
     verbs: Mapping[str, Said]

@@ -1,4 +1,4 @@
-"""`llm-fleet plan` beside the launch post's cluster, deployed to a local emulation."""
+"""`llm-fleet plan` next to the launch post's cluster, deployed to a local emulation."""
 
 import json
 from pathlib import Path

@@ -24,7 +24,7 @@ LOG_GROUP = f"/aws/sagemaker/Endpoints/{NAME}"
 
 @dataclass(kw_only=True)
 class Deployed:
-    """The example's endpoint, as SageMaker tells of it now."""
+    """The example's endpoint, as SageMaker reports of it now."""
 
     aws: LocalAws
     folder: Path

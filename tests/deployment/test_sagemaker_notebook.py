@@ -155,7 +155,7 @@ def test_destroyed_nothing_is_left_but_what_is_retained(deployed: Deployed):
 
 
 def _may(call: Any) -> bool:
-    """Whether IAM lets the call through; what the service says of it afterwards is not asked."""
+    """Whether IAM lets the call through; what the service says of it afterwards is not queried."""
     try:
         call()
     except ClientError as error:

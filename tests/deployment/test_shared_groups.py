@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("few_scripts")
 
 
 class Ours:
-    """A VPC with two subnets, and groups of nodes, of further nodes and of a database, which let everything out."""
+    """A VPC with two subnets, and groups of nodes, of more nodes and of a database, which let everything out."""
 
     def __init__(self, aws: LocalAws) -> None:
         """Make it as a user would, without CloudFormation."""

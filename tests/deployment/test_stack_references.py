@@ -59,7 +59,7 @@ def test_who_takes_a_value_comes_and_goes_and_who_offers_it_is_held(aws: LocalAw
     report = aws.deploy(assembly(tmp_path / "more", FLEET + ADDITIONAL + NOTEBOOK))
     assert report.succeeded, report
     assert {stack.name for stack in report.stacks if stack.changed} == {"held-probe", "held-desk"}
-    # Taken out of the file, their stacks stay until they are destroyed: nothing of what they stand on goes meanwhile.
+    # Taken out of the file, their stacks stay until they are destroyed: nothing of what they are on goes meanwhile.
     assert not aws.deploy(plain).changed
     for name in ("held-desk", "held-probe"):
         aws.client("cloudformation").delete_stack(StackName=name)

@@ -1,4 +1,4 @@
-"""`llm-fleet upgrade` about the launch post's cluster, in a local emulation: it tells, and changes nothing."""
+"""`llm-fleet upgrade` about the launch post's cluster, in a local emulation: it reports, and changes nothing."""
 
 import json
 from collections.abc import Callable

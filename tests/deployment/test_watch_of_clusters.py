@@ -1,4 +1,4 @@
-"""A watch that follows a HyperPod cluster, deployed to a local emulation: it tells what happens once, and why."""
+"""A watch that follows a HyperPod cluster, deployed to a local emulation: it reports what happens once, and why."""
 
 import json
 from collections.abc import Generator
@@ -55,7 +55,7 @@ def test_an_event_is_reported_once_with_the_failure_that_eventbridge_leaves_out(
 
 
 def listen(aws: LocalAws, topic: str) -> str:
-    """Return the URL of a queue that hears what the topic is told."""
+    """Return the URL of a queue that hears what the topic is reported."""
     url = aws.client("sqs").create_queue(QueueName="ear")["QueueUrl"]
     arn = "arn:aws:sqs:us-west-2:123456789012:ear"
     aws.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps({"Statement": []})})

@@ -1,4 +1,4 @@
-"""The names of everything that a fleet is made of, and of what costs money or stands in the way."""
+"""The names of everything that a fleet is made of, and of what costs money or is in the way."""
 
 from collections.abc import Callable
 from typing import Any

@@ -31,7 +31,7 @@ def endpoint(*edits: str) -> EndpointConfig:
 
 
 def problems(*edits: str) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits))
     except FleetError as error:

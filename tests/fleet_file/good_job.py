@@ -56,7 +56,7 @@ def run(*edits: str) -> TrainingRun:
 
 
 def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits), **options)
     except FleetError as error:

@@ -50,7 +50,7 @@ def job(*edits: str, directory: Path | None = None) -> TrainingJobConfig:
 
 
 def problems(*edits: str, **options: Any) -> tuple[Problem, ...]:
-    """Return what is told of the file so edited; nothing of a good one."""
+    """Return the problems of the file after these edits; empty for a valid file."""
     try:
         parse_fleet(edited(*edits), **options)
     except FleetError as error:

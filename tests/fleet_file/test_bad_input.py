@@ -1,4 +1,4 @@
-"""Each bad input that the issue names, told by fleet file: its code, its place in the user's keys, its remedy."""
+"""Each invalid input of a fleet file is reported with its code, its path in the user's keys, and its remedy."""
 
 from dataclasses import dataclass
 
@@ -145,7 +145,9 @@ BAD = [
     ),
     Bad("a type as a number", "count: 4", 'count: "4"', "LF113", f"{GROUPS}.workers.count", "without quotes"),
     Bad("a size without unit", "4800 GiB", "4800", "LF115", "storage.fsx.size", "`4800 GiB`"),
-    Bad("an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "'count'"),
+    Bad(
+        "an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "'count'"
+    ),  # codespell:ignore coutn
     Bad("a missing key", ", count: 4", "", "LF111", f"{GROUPS}.workers.count", "`count: "),
     Bad("an unknown role", "role: compute", "role: worker", "LF114", f"{GROUPS}.workers.role", "controller"),
     Bad("an AZ by name", "az: usw2-az4", "az: us-west-2a", "LF208", "network.az", "describe-availability-zones"),
@@ -209,7 +211,7 @@ BAD = [
         "leave it out",
     ),
     Bad(
-        "something beside an existing file system",
+        "a setting next to an existing file system",
         "size: 4800 GiB, throughput: 250 MB/s/TiB",
         "size: 4800 GiB, existing: {id: fs-0123456789abcdef0, mount_name: a}",
         "LF117",

@@ -1,4 +1,4 @@
-"""What only a fleet file can get wrong about a service: each told once, at its key, with its remedy."""
+"""Errors in a service that only a fleet file can have: each reported once, at its key, with its remedy."""
 
 import pytest
 
@@ -41,7 +41,7 @@ BAD = {
         "services.chat.model.key",
         "leave `key` out",
     ),
-    "a size told twice": (
+    "a size set twice": (
         (
             MODEL,
             "{s3: s3://a-b/c, config: a.json, shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 8, head_dim: 8}}",
@@ -80,7 +80,7 @@ BAD = {
         "services.chat.export.source",
         "Hub",
     ),
-    "an export of what nobody finds": (
+    "an export of a missing checkpoint": (
         (COUNT, "export: {source: {bucket: model}}"),
         "LF119",
         "services.chat.export.source.bucket",
@@ -179,7 +179,7 @@ def test_one_slip_one_report(slip: str):
 
 
 def test_remedies_speak_the_files_words():
-    """No rule names an attribute, or a maker, of the construct that the file writes otherwise."""
+    """No remedy names an attribute, or a class method, of the construct that has another key in the file."""
     attributes = {name for name in ServiceConfig.model_fields if ServiceConfig.key_of(name) != name and "_" in name}
     reported = " ".join(str(problem) for edits, *_ in BAD.values() for problem in problems(*edits))
     for word in (
@@ -196,7 +196,7 @@ def test_remedies_speak_the_files_words():
 
 
 @pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])
-def test_a_file_without_a_network_is_shown_one_that_services_can_stand_in(region: str, zones: str):
+def test_a_file_without_a_network_is_shown_one_that_services_can_use(region: str, zones: str):
     found = problems("us-west-2", region, "network: {azs: [usw2-az1, usw2-az2]}\n", "")
     (problem,) = [each for each in found if each.code is Code.MISSING_KEY]
     written = f"network: {{azs: [{zones}-az1, {zones}-az2]}}"

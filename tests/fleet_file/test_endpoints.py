@@ -106,7 +106,7 @@ BAD = {
     "a retired instance": ((INSTANCE, "instance: ml.p3.2xlarge"), "LF901", "instance", "ml.g5.xlarge"),
     "an instance without its prefix": ((INSTANCE, "instance: g4dn.xlarge"), "LF902", "instance", "ml.g4dn.xlarge"),
     "a model too large": ((MODEL, "model: {hub: a/b, parameters: 70 B}"), "LF938", "instance", "larger"),
-    "a volume beside disks": ((INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"), "LF939", "volume", "leave it out"),
+    "a volume with local disks": ((INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"), "LF939", "volume", "leave it out"),
     "an AMI too old": (
         (INSTANCE, f"{INSTANCE}\n    ami: al2-ami-sagemaker-inference-gpu-2"),
         "LF936",

@@ -1,4 +1,4 @@
-"""All mistakes of a file are told at once, of its form and of its sense, in the order of its lines."""
+"""All errors of a file are reported together, in its structure and in its values, in the order of its lines."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from llm_fleet.rules.problem import FleetError
 MANY = """\
 fleet: My Fleet
 region: us-wset-2
-network: {az: usw2-az4, internt: nat}
+network: {az: usw2-az4, internets: nat}
 storage:
   fsx: {size: 1300 GiB, throughput: 250}
   home: {size: 1 GiB}
@@ -29,7 +29,7 @@ tags: {a: 1}
 EXPECTED = [
     (1, "fleet", "LF118"),
     (2, "region", "LF558"),
-    (3, "network.internt", "LF110"),
+    (3, "network.internets", "LF110"),
     (5, "storage.fsx.size", "LF302"),
     (5, "storage.fsx.throughput", "LF115"),
     (6, "storage.home.size", "LF331"),
@@ -59,7 +59,7 @@ def test_every_error_at_once() -> None:
 
 
 def test_a_fixed_value_is_not_checked() -> None:
-    """What stands in for a wrong value is nobody's mistake: no second problem there, or around it."""
+    """The placeholder for an invalid value causes no second problem there or around it."""
     with pytest.raises(FleetError) as caught:
         parse_fleet("fleet: a\nregion: us-west-2\nnetwork: {az: 4}\nclusters: {ml: {kind: hyperpod, groups: 3}}\n")
     assert [(p.where, p.code.value) for p in caught.value.problems] == [

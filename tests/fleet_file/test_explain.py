@@ -1,4 +1,4 @@
-"""Whatever stands in a fleet file, the user hears llm-fleet's words, not pydantic's."""
+"""For any content of a fleet file, errors have llm-fleet's messages, not pydantic's."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -51,7 +51,7 @@ def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def replaced(values: Any, path: Path_, wrong: Any) -> Any:
-    """Return `values` with `wrong` at `path`. Only what holds it is copied: nobody changes what he is given."""
+    """Return `values` with `wrong` at `path`. Only its parents are copied; `values` is not changed."""
     if not path:
         return wrong
     changed = copy(values)
@@ -60,7 +60,7 @@ def replaced(values: Any, path: Path_, wrong: Any) -> Any:
 
 
 def around(values: Any, path: Path_) -> Any:
-    """Return the smallest fleet with `path`: other sections and entries beside it say nothing of its form."""
+    """Return the smallest fleet with `path`: other sections and entries do not affect its structure."""
     needed = {key: value for key, value in values.items() if key in (*REQUIRED, path[0])}
     if path[0] in ("clusters", "storage") and len(path) > 1:
         needed[path[0]] = {path[1]: needed[path[0]][path[1]]}
@@ -76,7 +76,7 @@ def test_no_value_anywhere_brings_out_foreign_words(file: Path) -> None:
         for wrong in WRONG:
             tried += 1
             built = Draft(Document(data=replaced(fleet, path, wrong), places={}))
-            assert built.fleet is not None, f"{path} = {wrong!r} is past mending"
+            assert built.fleet is not None, f"{path} = {wrong!r} cannot be repaired"
             for problem in built.problems:
                 reported += 1
                 text = f"{problem.message} {problem.allowed} {problem.remedy}".lower()

@@ -1,4 +1,4 @@
-"""Jobs of a fleet file: what they run on, what only the file can get wrong, and that each slip is told once."""
+"""Jobs of a fleet file: their partitions, errors that only the file can have, and that each is reported once."""
 
 import json
 import re
@@ -65,7 +65,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     "an export that nothing compiles": (
         with_keys("export: {service: chat}"), [("LF873", "jobs.llama.export.environment")], "hugging-face-vllm}`",
     ),
-    "an export to nobody": (with_keys("export: {}"), [("LF865", "jobs.llama.export")], "`service: <name>`"),
+    "an export without a destination": (with_keys("export: {}"), [("LF865", "jobs.llama.export")], "`service: <name>`"),
     "an export of other sizes": (
         with_keys("export: {service: chat, environment: any, batch_size: 8, to: 's3://our-models/x'}"),
         [("LF117", "jobs.llama.export.batch_size"), ("LF117", "jobs.llama.export.to")],
@@ -97,7 +97,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
         [("LF866", "jobs.llama.export.service")],
         "`writes: [s3://our-models]`",
     ),
-    "a size told twice": (
+    "a size set twice": (
         ("meta-llama/Llama-2-7b-hf", "/fsx/x", *with_keys(
             "config: a.json\n"
             "shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 8, head_dim: 8, hidden: 64, intermediate: 8, "
@@ -239,7 +239,7 @@ def test_groups_of_one_partition_are_counted_together():
     assert run(WORKERS, more).partition.nodes == 6
 
 
-def test_the_size_may_stand_in_a_file(tmp_path: Path):
+def test_the_size_may_be_in_a_file(tmp_path: Path):
     config = {
         "model_type": "llama",
         "hidden_size": 2048,

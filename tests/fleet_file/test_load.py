@@ -1,4 +1,4 @@
-"""A loaded fleet has resolved values, and knows where its file lies."""
+"""A loaded fleet has resolved values, and paths relative to its file."""
 
 from pathlib import Path
 

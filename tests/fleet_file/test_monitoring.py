@@ -1,4 +1,4 @@
-"""`monitoring:` in a fleet file: what is refused, where and with which remedy; who tells events of clusters."""
+"""`monitoring:` in a fleet file: errors with path and remedy, and events of clusters."""
 
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ WRONG: list[tuple[Any, str, str, str]] = [
     ({"alarms": {"thresholds": {"disk_percent": 0}}}, "LF1180", "monitoring.alarms.thresholds.disk_percent", "85"),
     ({"alarms": {"email": "a@b.de"}}, "LF110", "monitoring.alarms.email", "`emails`"),
     ({"logs": "100 days"}, "LF1184", "monitoring.logs", "write 90 days"),
-    ({"clusters": ["trian"]}, "LF1181", "monitoring.clusters[0]", "write `train`"),
+    ({"clusters": ["trainn"]}, "LF1181", "monitoring.clusters[0]", "write `train`"),
     ({"clusters": ["train", "train"]}, "LF1181", "monitoring.clusters[1]", "once"),
     ({"budget": {"monthly": 100}}, "LF115", "monitoring.budget.monthly", "USD"),
     ({"budget": {"monthly": "100 EUR"}}, "LF115", "monitoring.budget.monthly", "USD"),
@@ -140,7 +140,7 @@ def test_clusters_are_watched_unless_left_out_and_only_for_what_they_have(tmp_pa
         ({}, None, ("train",)),
         ({"alarms": {"events": False}}, None, None),
         ({"clusters": [], "budget": {"monthly": "1 USD"}}, None, None),
-        # A watch of the file's own tells them: never a second one.
+        # A watch of the file reports them; no second watch is created.
         ({}, {"clusters": ["train"], "restart": 1}, ("train",)),
     ],
 )

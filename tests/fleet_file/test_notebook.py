@@ -1,4 +1,4 @@
-"""Notebook instances of the fleet file: short forms, defaults, and mistakes at the keys where they stand."""
+"""Notebook instances of the fleet file: short forms, defaults, and errors at their keys."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One slip, one error: what follows from a mistake is not told beside it."""
+"""One mistake, one error: consequences of a mistake are not reported in addition."""
 
 import pytest
 
@@ -56,7 +56,7 @@ SLIPS = {
         "storage.buckets",
     ),
     "a size of terabytes too many": (("4800 GiB", "999999999 GiB"), "LF302", "storage.fsx.size"),
-    "a Lustre that is not sold": (
+    "a Lustre size that is not available": (
         ("size: 4800", "version: '3.0', efa: true, metadata_iops: 12000, import: s3://one, size: 19200"),
         "LF306",
         "storage.fsx.version",

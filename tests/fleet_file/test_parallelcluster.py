@@ -1,4 +1,4 @@
-"""A ParallelCluster in the fleet file: its own words, hints for ParallelCluster's, and one error for one slip."""
+"""A ParallelCluster in the fleet file: its keys, remedies for ParallelCluster's keys, one error per mistake."""
 
 from pathlib import Path
 
@@ -159,13 +159,13 @@ def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> No
     assert hint in reported[0].remedy
 
 
-def test_keys_of_a_parallelcluster_report_that_a_hyperpod_is_another_kind() -> None:
+def test_keys_of_a_parallelcluster_in_a_hyperpod_suggest_the_other_kind() -> None:
     reported = [problem for problem in problems_of(KIND, "kind: hyperpod") if problem.code.value == "LF110"]
     assert [problem.path[-1] for problem in reported] == ["head", "queues"]
     assert all("`kind: parallelcluster`" in problem.remedy for problem in reported)
 
 
-def test_a_misspelt_key_next_to_no_type_hides_nothing() -> None:
+def test_a_misspelled_key_without_a_type_hides_no_error() -> None:
     reported = problems_of(QUEUE, "max: 4, scratsh: /scratch")
     assert [problem.code.value for problem in reported] == ["LF622", "LF110"]
 
@@ -189,7 +189,7 @@ def test_remedies_are_in_the_words_of_the_file(spoilt: str, remedy: str) -> None
 
 
 @pytest.mark.parametrize(("kind", "likely"), [("pcluster", "parallelcluster"), ("sagemaker", "hyperpod")])
-def test_a_kind_by_another_name_is_reported_the_right_one(kind: str, likely: str) -> None:
+def test_a_kind_by_another_name_suggests_the_right_one(kind: str, likely: str) -> None:
     (problem, *_) = [each for each in problems_of(KIND, f"kind: {kind}") if each.code.value == "LF114"]
     assert problem.allowed == "hyperpod, parallelcluster"
     assert likely in problem.remedy

@@ -72,7 +72,7 @@ def test_people_are_written_once_and_a_cluster_may_say_more_of_them() -> None:
     assert list(b.people) == ["ada", "bob", "eve"]
 
 
-def test_two_users_with_one_id_in_the_words_of_the_reader() -> None:
+def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
     text = words(
         storage=FSX, clusters={"a": hyperpod(users={"ada": {"uid": 2001}}), "b": hyperpod(users={"bob": {"uid": 2001}})}
     )
@@ -84,7 +84,7 @@ def test_two_users_with_one_id_in_the_words_of_the_reader() -> None:
 @pytest.mark.parametrize(
     ("storage", "users", "a", "b", "expected"),
     [
-        # One person, two ids: told whether files are shared or not.
+        # One person, two ids: reported whether files are shared or not.
         ({}, {}, {"ada": {"uid": 2001}}, {"ada": {"uid": 2005}}, {"clusters.b.users.ada.uid": "LF1200"}),
         (FSX, {"ada": {"uid": 2001}}, {"ada": {"uid": 2001, "gid": 3000}}, {}, {"clusters.a.users.ada.gid": "LF1200"}),
         # One id, two people: where files are shared, and always on one cluster.
@@ -145,7 +145,7 @@ def test_accounts_that_slurm_would_refuse(accounts: dict[str, Any], place: str, 
     assert where.get(f"clusters.a.{place}", "").startswith(code), found
 
 
-def test_anyone_could_submit_nothing_is_reported_and_a_misspelt_account_too() -> None:
+def test_that_no_user_can_submit_jobs_is_reported_and_a_misspelled_account_too() -> None:
     lab = {"lab": {"grp_tres": {"node": 16, "gres/gpu": 128}, "max_wall": "2 days", "fairshare": 10}}
     clusters = {"a": hyperpod(slurm_accounts=lab, users={"bob": {"uid": 2002, "account": "lba"}})}
     found = reported(users={"ada": {"uid": 2001}}, clusters=clusters)

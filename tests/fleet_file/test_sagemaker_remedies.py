@@ -21,7 +21,7 @@ def the_problem(text: str) -> Problem:
 
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
-def test_the_key_that_is_reported_for_a_name_is_right(key: str) -> None:
+def test_the_key_that_is_suggested_for_a_name_is_valid(key: str) -> None:
     reported = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
     assert reported
     parse_fleet(JOB.replace("  text:", f"  {reported[1]}:"), directory=EXAMPLES)

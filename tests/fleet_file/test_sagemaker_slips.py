@@ -1,4 +1,4 @@
-"""One slip in a SageMaker piece, one error: what follows from it is not told beside it."""
+"""One mistake in a SageMaker part, one error: its consequences are not reported in addition."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The scripts that a fleet file names are there, or it is told before a synth; each once, where it is written."""
+"""Missing scripts of a fleet file are reported before synthesis; each once, at its key."""
 
 from pathlib import Path
 
@@ -59,6 +59,6 @@ def test_the_legacy_configuration_is_known_by_its_file_and_needs_on_create(tmp_p
     assert problems(tmp_path, "kind: hyperpod", legacy) == []
 
 
-def test_the_legacy_configuration_may_lie_in_s3(tmp_path: Path) -> None:
+def test_the_legacy_configuration_may_be_in_s3(tmp_path: Path) -> None:
     scripts = f"{CLUSTER}scripts: {{bucket: sagemaker-a, prefix: a, provisioning_parameters: true}}"
     assert ("LF578", "clusters.ml.provisioning") in problems(tmp_path, "kind: hyperpod", scripts)

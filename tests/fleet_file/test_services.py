@@ -43,7 +43,7 @@ def test_short_forms_are_long_ones():
 def test_a_model_is_where_its_text_says(written: str, source: ModelSource, compiled: bool):
     model = service(MODEL, written, "inf2.xlarge", "inf2.8xlarge").model
     assert (model.source, model.is_compiled) == (source, compiled)
-    assert model.size is not None, "its name tells how large it is"
+    assert model.size is not None, "its size is derived from its name"
 
 
 def test_a_server_without_a_kind_is_tgi():

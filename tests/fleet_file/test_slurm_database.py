@@ -1,4 +1,4 @@
-"""A database for accounting in the fleet file: who makes it, who uses it, and what is told of a slip."""
+"""A database for accounting in the fleet file: its clusters, and the errors in it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Studio in the fleet file: short to write, told in the user's words, and its people the same as on the clusters."""
+"""Studio in the fleet file: short forms, errors at the user's keys, and the same user ids as on the clusters."""
 
 from typing import Any
 
@@ -82,7 +82,7 @@ def test_people_have_the_ids_that_they_have_on_the_cluster():
 @pytest.mark.parametrize(
     ("studio", "where", "code"),
     [
-        ({"clusters": ["trian"]}, "studio.clusters[0]", "LF119"),
+        ({"clusters": ["trainn"]}, "studio.clusters[0]", "LF119"),
         ({"clusters": ["train", "train"]}, "studio.clusters[1]", "LF117"),
         ({"buckets": ["date"]}, "studio.buckets[0]", "LF119"),
         ({"buckets": ["data", "data"]}, "studio.buckets[1]", "LF117"),

@@ -1,4 +1,4 @@
-"""Training jobs of the fleet file: short forms, the words of the SDK, and the construct's values that come of them."""
+"""Training jobs of the fleet file: short forms, the words of the SDK, and the resulting values of the construct."""
 
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def test_the_folder_begins_where_the_file_is(directory: Path):
     assert source is not None
     assert source.path == directory / "train"
     assert source.files == {"train.py", "prepare.sh"}
-    assert problems("train/train.py", "nothing/train.py") == (), "nobody knows where the file lies, and looks for it"
+    assert problems("train/train.py", "nothing/train.py") == (), "without a directory no file is looked for"
     (problem,) = problems("train/train.py", "nothing/train.py", directory=directory)
     assert (problem.where, problem.code) == ("training_jobs.gpt2.source.folder", "LF961")
 

@@ -1,4 +1,4 @@
-"""A value that was refused is not known to the rules: nothing is told that follows from it, and all else is."""
+"""An invalid value is unknown to the rules: its consequences are not reported, all other errors are."""
 
 import math
 from dataclasses import replace
@@ -39,14 +39,14 @@ def test_an_incomplete_mapping_has_what_is_known_and_holds_what_may_have_been_re
 NEXT_TO = {
     "a role that is none, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
     "a misspelt key, taken for the one that was meant": (
-        ("type: ml.trn1", "tpye: ml.trn1"),
-        {("LF110", f"{WORKERS}.tpye")},
+        ("type: ml.trn1", "typ_: ml.trn1"),
+        {("LF110", f"{WORKERS}.typ_")},
     ),
     "the bucket that is named was refused": (
         ("{data: {}}", "{data: 1}", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
         {("LF113", "storage.buckets.data")},
     ),
-    "mistakes beside a wrong deployment": (
+    "mistakes next to a wrong deployment": (
         ("size: 4800", "deployment: SCRATCH, data_repositories: [{path: a, s3: s3://one}], size: 4800"),
         {("LF114", "storage.fsx.deployment"), ("LF321", "storage.fsx.data_repositories[0].path")},
     ),

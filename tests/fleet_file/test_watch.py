@@ -88,10 +88,10 @@ def test_what_a_job_lacks(watch: str | None, job: str, where: str, code: str) ->
     with pytest.raises(FleetError) as reported:
         parse_fleet(fleet_of(watch, job))
     assert (where, code) in [(problem.where, problem.code.value) for problem in reported.value.problems]
-    unwatched = "watched: false\n" in job  # then nothing else is watched, which is told too
+    unwatched = "watched: false\n" in job  # then nothing else is watched, which is also reported
     assert len(reported.value.problems) == (2 if unwatched else 1)
 
 
-def test_a_job_that_is_only_reported_about_needs_no_checkpoints() -> None:
+def test_a_job_without_restarts_needs_no_checkpoints() -> None:
     job = JOB.replace("checkpoints: true", "watch: {restart: 0}")
     assert parse_fleet(fleet_of("{}", job)).training_jobs["llama"].checkpoints is None

@@ -1,4 +1,4 @@
-"""What the nodes of a synthesized cluster are told."""
+"""What the nodes of a synthesized cluster are reported."""
 
 import json
 from typing import Any

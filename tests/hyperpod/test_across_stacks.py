@@ -1,4 +1,4 @@
-"""Clusters in a stack of their own, beside a stack of what outlives them."""
+"""Clusters in a stack of their own, next to a stack of what outlives them."""
 
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, n
 def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imported_twice(
     app: cdk.App, stack: cdk.Stack
 ) -> None:
-    """The rules stand in the stack that imports the shared groups, as the documents tell users of constructs."""
+    """The rules are in the stack that imports the shared groups, as the documents report users of constructs."""
     shared, guard = (
         ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-0123456789abcdef{digit}")
         for name, digit in (("Shared", 9), ("Guard", 3))

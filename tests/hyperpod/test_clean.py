@@ -33,7 +33,7 @@ def network(whole_network: FleetNetwork) -> FleetNetwork:
 
 @pytest.fixture
 def everything(stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem) -> cdk.Stack:
-    """A cluster with most of what there is, beside all its neighbours."""
+    """A cluster with most of what there is, next to all its neighbors."""
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     cluster = HyperPodCluster(
         stack,

@@ -1,4 +1,4 @@
-"""The cluster and its neighbours: who may talk to whom, what must exist first, what its ids are."""
+"""The cluster and its neighbors: who may talk to whom, what must exist first, what its ids are."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a cluster tells its nodes, and what its role lets them do about it."""
+"""What a cluster reports its nodes, and what its role lets them do about it."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The training runtime of a HyperPod cluster: told to nodes, and what their role is let do about it."""
+"""The training runtime of a HyperPod cluster: reported to nodes, and what their role is let do about it."""
 
 import json
 from collections.abc import Callable

@@ -90,7 +90,7 @@ def _findings(app: cdk.App, role: NodeRole) -> list[str]:
     """Return what the packs find on the role's own resources."""
     stack = cdk.Stack.of(role)
     cdk.Validations.of(stack).add_plugins(AwsSolutionsChecks(stack), NIST80053R5Checks(stack))
-    # Synth fails when a pack finds something; the report tells what, and the bucket of these tests is not our matter.
+    # Synth fails when a pack finds something; the report reports what, and the bucket of these tests is not our matter.
     with suppress(RuntimeError):
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))

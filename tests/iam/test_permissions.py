@@ -94,7 +94,7 @@ def test_star_resources_only_where_the_service_knows_no_resource() -> None:
     for one in (*MADE["all"], *MADE["sessions of people"], *MADE["sessions of nodes"]):
         for action in one.actions:
             kinds = _known_resources(action)
-            # PutMetricData takes a data set since 2026, which nobody here names; its namespace limits it.
+            # PutMetricData takes a data set since 2026, which no one here names; its namespace limits it.
             if action == "cloudwatch:PutMetricData":
                 namespace = {"PlatformMetrics": "/aws/sagemaker/Clusters", "FailureMetric": "LlmFleet/Nodes"}[one.sid]
                 assert one.conditions["StringEquals"]["cloudwatch:namespace"] == namespace

@@ -142,7 +142,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 @pytest.fixture(scope="session")
 def managed(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """On ECS Managed Instances; one task, asked without a key from the VPC."""
+    """On ECS Managed Instances; one task, queried without a key from the VPC."""
     network = _network(tmp_path_factory, "Managed")
     return Served(
         InferenceService(
@@ -166,7 +166,7 @@ MakeService = Callable[..., InferenceService]
 
 @pytest.fixture
 def make(stack: cdk.Stack) -> MakeService:
-    """Make the talk's service with any keyword replaced, in a network of two AZs that exists unless told otherwise."""
+    """Make the talk's service with any keyword replaced. Default: in an existing network of two AZs."""
 
     def make_service(id: str = "Chat", **options: Any) -> InferenceService:
         good: dict[str, Any] = {

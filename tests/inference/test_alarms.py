@@ -70,7 +70,7 @@ def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
     plan = plans()[id]
     assert len(plan.meaning) <= 1024
     assert plan.meaning.endswith(".")
-    assert "|" not in plan.meaning  # it stands in a table of the dashboard
+    assert "|" not in plan.meaning  # it is in a table of the dashboard
     assert 1 <= (plan.ringing or plan.periods) <= plan.periods
     # CloudWatch looks back a day at most (API_PutMetricAlarm: EvaluationPeriods times Period).
     assert plan.periods * plan.measure.period_seconds <= 86400

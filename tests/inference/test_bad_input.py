@@ -1,4 +1,4 @@
-"""What is refused when a service is made: by its parts' values, and by what only the whole can tell."""
+"""What is refused when a service is made: by its parts' values, and by what only the whole can determine."""
 
 from typing import Any
 

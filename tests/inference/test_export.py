@@ -30,7 +30,7 @@ MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 TGI = ServiceSpec(model=MODEL, instance_type="inf2.xlarge")
 VLLM = ServiceSpec(model=MODEL, instance_type="inf2.xlarge", server=HuggingFaceVllmServer())
 NETWORK = cast(Network, SimpleNamespace(internet=None))
-"""Of which nothing is asked but whether it leads out."""
+"""Of which nothing is queried but whether it leads out."""
 CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
 
 

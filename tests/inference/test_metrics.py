@@ -1,6 +1,6 @@
-"""The collector's configuration, and which CloudWatch metrics come of the pages of servers.
+"""The collector's configuration, and which CloudWatch metrics result from the pages of servers.
 
-A scraped page and a collector's configuration: which CloudWatch metrics come of them, by the documents' rules.
+A scraped page and a collector's configuration: which CloudWatch metrics result from them, by the documents' rules.
 
 Prometheus matches a relabelling's regex against the whole name; the EMF exporter takes a selector where it is found in
 the metric's name, and writes a set of dimensions only for a series that has every label of it.

@@ -1,4 +1,4 @@
-"""What stands in the template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
+"""What is in the template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
 
 import json
 from typing import Any
@@ -147,7 +147,7 @@ def test_the_collector_is_no_reason_to_stop_and_is_reported_all(find: Find):
     assert variable["Name"] == "AOT_CONFIG_CONTENT"
     reported = json.loads(text(variable["Value"]))
     assert reported["exporters"]["awsemf"]["log_group_name"] == "{'Ref': 'Logs'}"
-    # ECS's limit for a whole task definition; the server's container needs room beside it.
+    # ECS's limit for a whole task definition; the server's container needs room next to it.
     assert len(variable["Value"]["Fn::Join"][1][0]) < 16 * 1024
 
 

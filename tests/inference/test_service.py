@@ -3,7 +3,7 @@
 What a service is in a template is what it was: ids, defaults, the order in which CloudFormation makes it.
 
 A changed logical id replaces a load balancer, and with it the name that clients know, for everyone who deploys the next
-release. `make golden` writes the file anew; the difference is then read in the commit.
+release. `make golden` writes the file again; the difference is then read in the commit.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A batch file that its user edited: what is wrong is told by line, before the cluster says so."""
+"""Errors in an edited batch file are reported with their line, before the job fails on the cluster."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The bucket that bundles lie in."""
+"""The bucket that bundles are in."""
 
 import re
 from typing import cast

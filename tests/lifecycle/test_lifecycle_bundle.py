@@ -321,7 +321,7 @@ def test_nag_would_find_what_is_acknowledged(app: cdk.App, stack: cdk.Stack, mon
 
 def _findings(app: cdk.App) -> set[str]:
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
-    with suppress(RuntimeError):  # the report tells what was found
+    with suppress(RuntimeError):  # the report reports what was found
         app.synth()
     report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))
     return {violation["ruleName"] for plugin in report["pluginReports"] for violation in plugin["violations"]}

@@ -62,7 +62,7 @@ def test_reading_leaves_out_caches_and_hidden_files_and_never_follows_a_link(tmp
 
 
 def test_clusters_get_nothing_of_what_runs_elsewhere() -> None:
-    """Else a change there would publish every cluster's bundle anew, and update the cluster."""
+    """Else a change there would publish every cluster's bundle again, and update the cluster."""
     ours, all_of_it = read_scripts(default_folder()), read_folder(default_folder())
     left_out = {file.path.partition("/")[0] for file in {*all_of_it} - {*ours}}
     assert left_out == {"inference_host", "notebook_instance", "studio", "workbench"}

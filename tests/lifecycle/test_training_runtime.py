@@ -1,4 +1,4 @@
-"""The training part of `fleet.json`: what nodes are told, and names that change with what they stand for."""
+"""The training part of `fleet.json`: what nodes are reported, and names that change with what they are for."""
 
 import json
 from pathlib import Path

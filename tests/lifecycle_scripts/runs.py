@@ -14,7 +14,7 @@ def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
 
 
 def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
-    """Wait for what `look` tells; fail when it does not come."""
+    """Wait for what `look` reports; fail when it does not come."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "in vain"
@@ -22,7 +22,7 @@ def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether the process ends within moments; one that nobody has waited for is as good as gone."""
+    """Whether the process ends within moments; one that no one has waited for is as good as gone."""
 
     def gone() -> bool:
         try:

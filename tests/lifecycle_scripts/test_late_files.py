@@ -1,4 +1,4 @@
-"""The platform's files come late, in pieces, or stay wrong: the node waits for what time heals, and for no more."""
+"""The platform's files come late, in pieces, or stay wrong: the node waits for what time recovers, and for no more."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`--list` and `--dry-run`: they tell the truth, and change nothing at all."""
+"""`--list` and `--dry-run`: they report the truth, and change nothing at all."""
 
 import json
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_dry_run_reports_what_would_be_applied_and_changes_nothing(worker: Node)
     ended = worker.run("on_init_complete.sh", "--dry-run")
     assert (ended.code, ended.err) == (2, "")
     lines = ended.out.splitlines()
-    assert "base                  is so" in lines
+    assert "base                  verified" in lines
     assert "top                   would be applied: /made/top is not as it should be" in lines
     assert tree(worker.root) == before
     assert not worker.logs.exists()
@@ -77,7 +77,7 @@ def test_dry_run_of_a_node_that_is_right_ends_with_0(worker: Node) -> None:
     before = tree(worker.root)
     reported = json.loads(look(worker, "--dry-run", "--json").out)
     assert {entry["name"]: entry["state"] for entry in reported["steps"]} == dict.fromkeys(
-        ("base", "side", "top"), "is so"
+        ("base", "side", "top"), "verified"
     )
     assert tree(worker.root) == before
 

@@ -310,7 +310,7 @@ def test_arguments_that_are_not_the_constructs_are_refused(
 
 
 def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
-    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster tells of it
+    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster reports of it
     for stream in (ended.stderr, ended.stdout):  # it keeps the first from its logs
         assert f"{code}  " in stream
         assert cause in stream
@@ -336,7 +336,7 @@ def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None,
 
 
 def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is of a type that another group names is not of that group for it."""
+    """Anyone who is of a type that another group names is not of that group for it."""
     node.is_of_type("m5.xlarge")  # of head and door
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
     document = json.loads((node.bundle / "fleet.json").read_text())

@@ -1,4 +1,4 @@
-"""The runner from outside: what it does with steps that work, fail, hang, die, and with steps of both kinds at once."""
+"""The runner from outside: what it does with steps that work, fail, hang or die, and with both kinds together."""
 
 import json
 import re

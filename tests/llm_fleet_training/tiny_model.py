@@ -56,7 +56,7 @@ def weights(config: dict[str, Any] = CONFIG, *, seed: int = 7) -> dict[str, Any]
 
 @cache
 def model_files(*, seed: int = 7) -> dict[str, bytes]:
-    """A whole repository: two files of weights with their index, config, tokenizer, licence, and what is left out."""
+    """A whole repository: two files of weights with their index, config, tokenizer, license, and what is left out."""
     save = import_module("safetensors.torch").save
     held = weights(seed=seed)
     names = list(held)

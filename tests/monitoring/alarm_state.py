@@ -1,4 +1,4 @@
-"""How an alarm stands over values, by CloudWatch's rules: its metric math, M of N, and what no value means.
+"""How an alarm is over values, by CloudWatch's rules: its metric math, M of N, and what no value means.
 
 docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; of metric math IF and FILL are enough.
 """

@@ -1,4 +1,4 @@
-"""Each alarm rings when it should, is quiet when it should, looks at what somebody publishes, and says what to do."""
+"""Each alarm rings when it should, is quiet when it should, looks at what someone publishes, and says what to do."""
 
 import re
 from collections.abc import Sequence
@@ -143,7 +143,7 @@ def test_nothing_rings_for_what_is_not_there_but_the_function_that_must_run() ->
 def test_a_function_that_has_never_run_yet_rings_nothing() -> None:
     """An alarm is made with INSUFFICIENT_DATA, half an hour before the function could have run for half an hour.
 
-    Were no value `breaching`, it would ring at its own deployment; so it tells only of falling back into that state.
+    Were no value `breaching`, it would ring at its own deployment; so it reports only of falling back into that state.
     """
     plan = next(plan for plan in observer_plans("observer") if plan.id == "ObserverAsleep")
     assert plan.missing == "missing"

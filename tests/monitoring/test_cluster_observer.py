@@ -28,7 +28,7 @@ def refusal(code: str, message: str = "") -> ClientError:
 
 
 class Logs:
-    """CloudWatch Logs, as far as it is asked. `races`: HyperPod makes the group just before we do."""
+    """CloudWatch Logs, as far as it is queried. `races`: HyperPod makes the group just before we do."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any]] | None = None, *, races: bool = False) -> None:
         self.groups = {name: {"logGroupName": name, **reported} for name, reported in (groups or {}).items()}

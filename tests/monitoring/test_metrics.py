@@ -126,7 +126,7 @@ def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk
 
 
 def test_the_dashboard_of_grafana_is_that_of_the_catalog() -> None:
-    """Write it anew: `python -c` of the two lines in docs/constructs/cluster-metrics.md."""
+    """Write it again: `python -c` of the two lines in docs/constructs/cluster-metrics.md."""
     assert json.loads(DASHBOARD.read_text(encoding="utf-8")) == grafana_dashboard()
     titles = [panel["title"] for panel in grafana_dashboard()["panels"]]
     assert set(titles) >= {metric.name for metric in cluster_metrics().values()}

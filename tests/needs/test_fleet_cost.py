@@ -1,4 +1,4 @@
-"""Prices, and what they come to, worked out by hand."""
+"""Prices and sums, computed by hand."""
 
 from datetime import date
 from decimal import Decimal
@@ -99,7 +99,7 @@ def test_what_was_paid_before_costs_nothing_more():
     assert lines["train/gpu/p5", "p5.48xlarge"].hourly_maximum == 220
 
 
-def test_unknown_prices_are_reported_and_never_nought():
+def test_unknown_prices_are_reported_and_never_zero():
     cost = cost_of(load_fleet(ROOT / "examples" / "hyperpod-trn1.yaml"), PriceTable())
     assert len(cost.unpriced) == len(cost.lines) == 5
     assert cost.hourly_maximum == 0

@@ -39,7 +39,7 @@ def test_a_type_that_the_catalog_does_not_have():
     assert facts_of_machines(machines("ml.trn9.xlarge")) is None
 
 
-def test_bandwidths_are_those_that_ec2_reports():
+def test_bandwidths_are_those_of_ec2():
     with gzip.open(str(files("moto.ec2").joinpath("resources", "instance_types.json.gz"))) as file:
         types = json.load(file)
     reported = {

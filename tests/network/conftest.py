@@ -20,7 +20,7 @@ _MADE: dict[str, Template] = {}
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Returns the template of a network in AZ usw2-az4, or as told: `endpoint_features`, and fields of the spec.
+    """Returns the template of a network in AZ usw2-az4, or as configured: `endpoint_features`, and fields of the spec.
 
     A network that several tests look at is made once.
     """

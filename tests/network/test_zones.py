@@ -173,7 +173,7 @@ def test_synth_fails_when_a_caller_does_not_raise(app: cdk.App, stack: cdk.Stack
 
 
 def test_endpoints_and_nat_count_towards_the_quota(stack: cdk.Stack):
-    """4 endpoints and a NAT gateway: 5 interfaces beside those of the nodes."""
+    """4 endpoints and a NAT gateway: 5 interfaces next to those of the nodes."""
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"], interface_quota=100)
     )

@@ -1,4 +1,4 @@
-"""A change that no update can make is another cluster beside the old one, and nothing of the two collides."""
+"""A change that no update can make is another cluster next to the old one, and nothing of the two collides."""
 
 import json
 from collections.abc import Callable
@@ -128,7 +128,7 @@ def deployed(old: Template, tmp_path: Path) -> DeployedConfiguration:
 
 
 def synth(stack: cdk.Stack) -> list[str]:
-    """Synthesize the app of `stack` and return what it is told without being warned."""
+    """Synthesize the app of `stack` and return what it is reported without being warned."""
     (artifact,) = cast(cdk.App, stack.node.root).synth().stacks
     return [str(message.entry.data) for message in artifact.messages]
 

@@ -1,4 +1,4 @@
-"""The cluster: what stands in the template, and what is refused before anything does."""
+"""The cluster: what is in the template, and what is refused before anything does."""
 
 import re
 from datetime import date

@@ -90,7 +90,7 @@ def test_our_rules_and_parallelclusters_schema_take_it(name: str, oracle: Oracle
 
 @pytest.mark.parametrize("second_trainium", [False, True])
 def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Oracle) -> None:
-    """All presets at once where their instances are sold; the validators warn of nothing but what is meant."""
+    """All presets immediately where their instances are supported; the validators warn of nothing but what is meant."""
     made = {name: make() for name, make in PRESETS.items()}
     trn2 = {name for name, queue in made.items() if queue.compute_resources[0].instance_types[0].startswith("trn2.")}
     names = trn2 if second_trainium else set(made) - trn2
@@ -189,7 +189,7 @@ def test_cpus_are_shared_out() -> None:
 
 
 def test_reserved_capacity_is_not_requested_to_stand_close() -> None:
-    """It may stand outside of the group, and then nothing would start."""
+    """It may are outside of the group, and then nothing would start."""
     reserved = CapacityReservation.resource_group(GROUP_ARN)
     queue = Queue.trainium("trn1", max_count=4, capacity_reservation=reserved)
     placement = placement_group_of(queue, queue.compute_resources[0])

@@ -39,7 +39,7 @@ OF_THE_CONSTRUCT = {
     "Imds/ImdsSupport",
     "DeploymentSettings/DefaultUserHome",
 }
-"""Rendered keys that no attribute stands for."""
+"""Rendered keys that no attribute is for."""
 NEVER_TOGETHER = {
     "Scheduling/SlurmSettings/CustomSlurmSettingsIncludeFile",
     "Scheduling/SlurmSettings/ExternalSlurmdbd",
@@ -64,7 +64,7 @@ def trainium() -> Queue:
 
 
 def places(section: dict[str, Any], above: str = "") -> Iterator[str]:
-    """The place of each key in `section` that holds no further keys, as the schema writes it."""
+    """The place of each key in `section` that holds no more keys, as the schema writes it."""
     for key, value in section.items():
         place = f"{above}/{key}" if above else key
         known = schema_at(place) or schema_at(f"{place}[]")

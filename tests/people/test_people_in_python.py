@@ -1,4 +1,4 @@
-"""People of clusters made in Python: what nodes are told, what they may read, and what is refused."""
+"""People of clusters made in Python: what nodes are reported, what they may read, and what is refused."""
 
 import json
 from collections.abc import Mapping
@@ -212,7 +212,7 @@ def test_a_session_as_no_one_is_refused(made: Made, user: str, remedy: str) -> N
         _known(made, ("ada",)).session_as(role, user, document=made.document)
     assert remedy in str(error.value)
     if user == "adda":
-        assert batch.grants.session_as(role, user, document=made.document).success  # nobody knows its users
+        assert batch.grants.session_as(role, user, document=made.document).success  # no one knows its users
 
 
 def _known(made: Made, users: tuple[str, ...]) -> Any:

@@ -23,7 +23,7 @@ def new_stack() -> cdk.Stack:
 
 
 def made(stack: cdk.Stack | None = None, **changes: Any) -> HuggingFaceEndpoint:
-    """The good endpoint with these changes, of its description and of what it stands on."""
+    """The good endpoint with these changes, of its description and of what it is on."""
     next_to = {name: changes.pop(name) for name in _NEXT_TO if name in changes}
     return HuggingFaceEndpoint(stack or new_stack(), "GptJ", spec(**changes), **next_to)
 

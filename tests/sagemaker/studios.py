@@ -98,7 +98,7 @@ def _made(paths: pytest.TempPathFactory, make: Callable[[cdk.Stack], StudioDomai
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """A domain of which nothing is told but its network and somebody who works in it."""
+    """A domain of which nothing is reported but its network and someone who works in it."""
 
     def make(stack: cdk.Stack) -> StudioDomain:
         network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))

@@ -211,7 +211,7 @@ def test_the_archive_has_the_same_bytes_everywhere() -> None:
 
 
 def test_who_starts_jobs_on_a_training_plan_may_use_the_plan(tmp_path: Path) -> None:
-    """CreateTrainingJob is asked on the plan and on reserved capacity as well, of the machine and of the watch."""
+    """CreateTrainingJob is queried on the plan and on reserved capacity as well, of the machine and of the watch."""
     plan = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/ours"
     stack = cdk.Stack(cdk.App(), "Plan", env=cdk.Environment(account="111122223333", region="us-west-2"))
     job = spec(tmp_path, training_plan_arn=plan, warm_pool=None)

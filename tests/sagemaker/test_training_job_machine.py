@@ -31,7 +31,7 @@ def aws() -> Generator[LocalAws]:
 
 @pytest.fixture(scope="module")
 def plain(aws: LocalAws) -> MachineOnAws:
-    """A machine whose jobs nobody watches."""
+    """A machine whose jobs no one watches."""
     return MachineOnAws(aws, "plain")
 
 
@@ -240,7 +240,7 @@ def between(events: list[dict[str, Any]], state: str) -> int:
 
 
 def test_every_call_is_tried_again() -> None:
-    """One throttled question must not end a run: asked whose a name is, it would be called somebody else's."""
+    """One throttled question must not end a run: queried whose a name is, it would be called someone else's."""
     record = WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
     for watch in (None, record):
         states = render_machine(plan_of("tried", "arn:aws:iam::111122223333:role/job", watch=watch))["States"]

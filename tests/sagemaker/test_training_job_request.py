@@ -217,7 +217,7 @@ def test_every_instance_that_is_offered_can_be_requested_for(directory: Path):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_optional_parts_in_all_combinations(directory: Path, count: int):
-    """Every subset of what a job may have beside the rest; those that the rules refuse are no requests."""
+    """Every subset of what a job may have next to the rest; those that the rules refuse are no requests."""
     parts: dict[str, Any] = {
         "spot": Spot(),
         "warm_pool": WarmPool(keep_alive_seconds=600),

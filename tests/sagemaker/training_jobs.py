@@ -27,7 +27,7 @@ PLACE = JobPlace(
 
 
 def arguments(directory: Path) -> dict[str, Any]:
-    """Return the arguments of a right description, whose script lies below `directory`."""
+    """Return the arguments of a right description, whose script is below `directory`."""
     return {
         "name": "gpt2",
         "image": TrainingImage.pytorch(),
@@ -49,7 +49,7 @@ def spec(directory: Path, **changes: Any) -> TrainingJobSpec:
 
 
 def problems(directory: Path, changes: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """Return what is told of the description so changed; nothing of a good one."""
+    """Return what is informed of the description so changed; nothing of a good one."""
     try:
         return tuple(check_training_job(spec(directory, **changes)))
     except FleetError as error:
@@ -90,7 +90,7 @@ class MachineOnAws:
     """One machine, and what a test does with it."""
 
     def __init__(self, aws: LocalAws, name: str, **plan: Any) -> None:
-        """Make the machine `name`, its roles among the rest; `plan`: what is otherwise than in `plan_of`."""
+        """Make the machine `name`, its roles among the rest; `plan`: what is differently from in `plan_of`."""
         self._aws = aws
         self.name = name
         job, machine = role(aws, f"{name}-job", "sagemaker"), role(aws, f"{name}-machine", "states")
@@ -115,7 +115,7 @@ class MachineOnAws:
         return sorted(job["TrainingJobName"] for job in found["TrainingJobSummaries"])
 
     def described(self, job: str) -> dict[str, Any]:
-        """What the service tells of a job."""
+        """What the service reports of a job."""
         return self._aws.client("sagemaker").describe_training_job(TrainingJobName=job)
 
     def move(self, job: str, status: str, *, secondary: str | None = None, reason: str = "") -> None:
@@ -157,7 +157,7 @@ class MachineOnAws:
 
 
 def plan_of(name: str, role_arn: str, **other: Any) -> MachinePlan:
-    """A plan with checkpoints and an alarm, two further attempts without capacity, and no watch."""
+    """A plan with checkpoints and an alarm, two more attempts without capacity, and no watch."""
     watch: WatchRecord | None = other.get("watch")
     plan: dict[str, Any] = {
         "name": name,

@@ -1,4 +1,4 @@
-"""The core of every description: one class for Python, for a fleet file and for rules."""
+"""The base class of all descriptions: one class for Python, for a fleet file and for rules."""
 
 import json
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Word(StrEnum):
 
 
 class Machine(Spec):
-    """What a fleet file says in other words than Python, names that stand for objects, and lists."""
+    """Fields whose values differ between fleet file and Python, names of objects, and lists."""
 
     mode: Annotated[Mode, InFile(Word, lambda word: Mode.FAST)] = Mode.SLOW
     pauses: Annotated[Several[Pause], InFile(Mapping[str, Pause], lambda named: tuple(named.values()))] = ()
@@ -143,7 +143,7 @@ def test_a_token_is_for_a_value_of_a_mapping() -> None:
         ({"key_arn": "alias/mine"}, "key_arn", "LF116", "arn:aws:kms"),
         ({"parts": {"x": "30 min"}}, "parts.x", "LF113", "Pause(seconds=…)"),
         ({"steps": ("30 min",)}, "steps[0]", "LF113", "Pause(seconds=…)"),
-        ({"sistem_id": "a"}, "sistem_id", "LF110", "'system_id'"),
+        ({"systems_id": "a"}, "systems_id", "LF110", "'system_id'"),
         ({"how": Mode.SLOW}, "how", "LF110", "above"),
     ],
 )
@@ -358,10 +358,10 @@ class Login(Spec):
 def test_a_problem_of_a_field_has_its_path_and_value(field: str | tuple[str | int, ...], value: Any) -> None:
     task = Task(name="q", pause=Pause(seconds=60), retry=Retry())
     login = Login(secret=SECRET, variables={"A": "a"}, mode=Mode.SLOW, task=task, queues=[task])
-    found = login.wrong(field, Code.QUANTITY, "it is wrong", "mend it", allowed="another")
+    found = login.wrong(field, Code.QUANTITY, "it is wrong", "fix it", allowed="another")
     path = (field,) if isinstance(field, str) else field
     assert found == Problem(
-        code=Code.QUANTITY, message="it is wrong", remedy="mend it", path=path, value=value, allowed="another"
+        code=Code.QUANTITY, message="it is wrong", remedy="fix it", path=path, value=value, allowed="another"
     )
 
 

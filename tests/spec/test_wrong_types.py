@@ -52,7 +52,7 @@ def taken(annotation: Any) -> set[Any]:
 
 
 def problems_of(spec: type[Spec], name: str, value: Any) -> list[Problem]:
-    """Return what is said of the field when it is given `value`; of others it is said that they are missing."""
+    """Return the problems of the field with `value`; the other fields are reported as missing."""
     with pytest.raises(FleetError) as refused:
         spec(**{name: value})
     return [problem for problem in refused.value.problems if problem.path[:1] == (name,)]

@@ -1,4 +1,4 @@
-"""What the stacks of services are given, where the golden templates of the examples do not tell."""
+"""What the stacks of services are given, where the golden templates of the examples do not report."""
 
 from collections.abc import Iterator
 from typing import Any

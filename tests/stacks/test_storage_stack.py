@@ -19,7 +19,7 @@ CLUSTERS = (
 
 
 class _Reported(Exception):
-    """Ends the making of stacks where the storage is asked for: nothing is synthesized."""
+    """Ends the making of stacks where the storage is requested: nothing is synthesized."""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ Rule = tuple[str, str, str, int | None, int | None]
 
 
 def group_of(value: Any) -> str:
-    """The logical id of the security group that `value` refers to, or the name of the export that tells it."""
+    """The logical id of the security group that `value` refers to, or the name of the export that reports it."""
     return value["Fn::GetAtt"][0] if "Fn::GetAtt" in value else str(value)
 
 

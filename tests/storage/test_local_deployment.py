@@ -31,7 +31,7 @@ ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")
 
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Storage in a stack of its own, beside that of its network."""
+    """Storage in a stack of its own, next to that of its network."""
     out = tmp_path_factory.mktemp("storage") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     network = FleetNetwork(
@@ -172,7 +172,7 @@ def test_destroying_leaves_what_holds_data_and_what_that_is_on(aws: LocalAws, as
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """All that storage has, in a stack of its own beside that of the network."""
+    """All that storage has, in a stack of its own next to that of the network."""
     key = FleetKey(stack, "Key", alias="alias/fleet")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     access_logs = AccessLogBucket(stack, "AccessLogs")

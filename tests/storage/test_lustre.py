@@ -144,7 +144,7 @@ OUTSIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"availability_zone_id": "usw2-az1"}, {"SubnetIds": [SUBNETS["usw2-az1"]]}),
     ({"encryption_key": KEY}, {"KmsKeyId": KEY}),
 ]
-"""The same of the file system beside its configuration."""
+"""The same of the file system next to its configuration."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""FSx for OpenZFS as CloudFormation is asked for it: file systems, and volumes beside the home directories."""
+"""FSx for OpenZFS as CloudFormation is requested it: file systems, and volumes next to the home directories."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A golden file of hashes notices what a whole template would show, and the whole difference can be asked for."""
+"""A golden file of hashes notices what a whole template would show, and the whole difference can be requested."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `make house` counts, over a small house in which each kind of description stands once."""
+"""What `make house` counts, over a small house in which each kind of description is once."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the demo shows of SageMaker's pieces, asked of an emulation's own APIs."""
+"""What the demo shows of SageMaker's pieces, required of an emulation's own APIs."""
 
 import json
 from io import StringIO

@@ -48,10 +48,10 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "SharedEbsVolumeIdValidator": ("queries AWS", "whether a volume is free"),
     "SubnetsValidator": ("queries AWS", "the VPC of subnets, and its DNS"),
     "UltraserverCapacityBlockSizeValidator": ("queries AWS", "the size of a Capacity Block"),
-    # What only warns or informs refuses no cluster. Some of it we refuse: see `stricter`.
+    # Validators that only warn or inform reject no cluster. Some of these cases are errors here: see `stricter`.
     "DeletionPolicyValidator": ("only warns", "that storage is deleted or retained"),
-    "DetailedMonitoringValidator": ("only warns", "that it costs"),
-    "DomainAddrValidator": ("only warns", "ldap in place of ldaps"),
+    "DetailedMonitoringValidator": ("only warns", "that it causes costs"),
+    "DomainAddrValidator": ("only warns", "ldap instead of ldaps"),
     "ExternalSlurmdbdTrafficNotEncrypted": ("only warns", "that traffic is not encrypted"),
     "InstanceTypeAcceleratorManufacturerValidator": ("only warns", "GPUs of other vendors than NVIDIA"),
     "InstancesMemorySchedulingWarningValidator": ("only warns", "that memory is unused"),
@@ -65,7 +65,7 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "SharedEbsPerformanceBottleNeckValidator": ("only warns", "more than 100 nodes on EBS"),
     "SlurmNodePrioritiesWarningValidator": ("only warns", "dynamic nodes before static ones"),
     "UnmanagedFsxMultiAzValidator": ("only warns", "traffic between AZs"),
-    # What no configuration of ours can hold, or none of this version at all.
+    # Cases that no configuration of llm-fleet, or of this version, can contain.
     "ArchitectureOsValidator": ("cannot happen", "every operating system has both architectures (constants.py)"),
     "CliAttributeOverridesValidator": ("cannot happen", "its key is not in the schema of clusters"),
     "DcvValidator": ("cannot happen", "every operating system has DCV (constants.py); the rest of it warns"),
@@ -75,13 +75,13 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "FsxArchitectureOsValidator": ("cannot happen", "every operating system has Lustre (constants.py)"),
     "InstanceTypeMemoryInfoValidator": ("cannot happen", "EC2 reports the memory of every type in the catalog"),
     "SingleInstanceTypeSubnetValidator": ("cannot happen", "one type in several subnets is rendered as `Instances`"),
-    # What another rule refuses before, or with it.
+    # Cases that another rule reports first, or as well.
     "ArnServiceAndResourceValidator": ("another rule of llm-fleet", "the type of a secret accepts only its ARN, LF116"),
     "InstanceTypeOSCompatibleValidator": ("another rule of llm-fleet", "PC_INSTANCE_OS; see test_old_systems_of_gb200"),
     "IntelHpcArchitectureValidator": ("another rule of llm-fleet", "PC_SETTING: Intel's platform is always rejected"),
     "RootVolumeSizeValidator": ("another rule of llm-fleet", "PC_ROOT_VOLUME, by the size in the release notes"),
     "SchedulerValidator": ("another rule of llm-fleet", "PC_SCHEDULER: the schema rejects it first"),
-    # Of images, not of clusters.
+    # Validators of images, not of clusters.
     "AMIVolumeSizeValidator": ("pcluster build-image", "the size of an image"),
     "ComponentsValidator": ("pcluster build-image", "components of an image"),
     "SecurityGroupsAndSubnetValidator": ("pcluster build-image", "where an image is built"),

@@ -142,7 +142,7 @@ STRICTER = (
         name="reservation without ID and group",
         cluster=with_resource(capacity_reservation=CapacityReservation()),
         code=Code.PC_RESERVATION,
-        why="nothing is rendered, and the capacity that is paid for is not used",
+        why="nothing is rendered, and capacity that is paid for is not used",
     ),
     Stricter(
         name="mount directory within another",
@@ -166,7 +166,7 @@ STRICTER = (
         name="existing EBS volume with a size",
         cluster=with_storage(kind=StorageKind.EBS, existing_id="vol-0123456789abcdef0", settings={"Size": 100}),
         code=Code.PC_STORAGE_EXISTING,
-        why="the size is dropped",
+        why="the size is ignored",
     ),
     Stricter(
         name="throughput of gp2",
@@ -178,7 +178,7 @@ STRICTER = (
         name="root volume smaller than the image",
         cluster=Cluster(head_node=Head(root_volume=RootVolume(size_gib=44))),
         code=Code.PC_ROOT_VOLUME,
-        why="ParallelCluster asks EC2 for the image's size; here it is that of the release notes "
+        why="ParallelCluster queries the AMI's size from EC2; here it is that of the release notes "
         "(assumption: parallelcluster-root-volume-of-notes)",
     ),
     Stricter(

@@ -1,4 +1,4 @@
-"""The catalog says what the installed package says; a newer package with other numbers fails here."""
+"""The catalog has the numbers of the installed package; a newer package with other numbers fails here."""
 
 import re
 
@@ -127,7 +127,7 @@ def test_ebs():
 
 
 def test_lustre_tables_serve_both():
-    """The numbers of FSx are in one place; ParallelCluster's are the same."""
+    """The numbers of FSx are stored once; ParallelCluster has the same."""
     for deployment, theirs in CONSTANTS["FSX_SSD_THROUGHPUT"].items():
         variant = lustre_variant(deployment, "SSD")
         assert variant is not None

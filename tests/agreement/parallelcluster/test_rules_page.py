@@ -1,4 +1,4 @@
-"""The page of the rules says what the tests hold: it is made of their tables."""
+"""The page of the rules is generated from the tables of the tests."""
 
 import os
 from collections import defaultdict
@@ -43,7 +43,7 @@ _WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the lookup of instance
 
 
 def page() -> str:
-    """The page as the tables say it."""
+    """Return the page for the tables."""
     theirs: defaultdict[Code, dict[str, None]] = defaultdict(dict)
     for defect in (*DEFECTS, *defects_of_accounting.DEFECTS):
         theirs[defect.code][_WORDS.get(defect.validator, f"`{defect.validator}`")] = None
@@ -54,7 +54,7 @@ def page() -> str:
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
 
 
-def test_generated_page_says_what_the_tables_say():
+def test_generated_page_matches_the_tables():
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(page(), encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page(), "rules have changed: run `make golden`"

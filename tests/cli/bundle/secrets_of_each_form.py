@@ -35,7 +35,7 @@ BARE = {
     "a key of munge, in base64": base64.b64encode(_DICE.randbytes(128)).decode(),
     "hash of a password": "$6$" + _signs(8) + "$" + _signs(60),
 }
-"""Known by themselves, wherever they stand."""
+"""Known by themselves, wherever they are."""
 
 _NAMED = [_signs(11) for _ in range(14)]
 _MORE = [_signs(11) for _ in range(18)]
@@ -81,7 +81,7 @@ IN_CONTEXT = {
     "wandb": (f"wandb login {_MORE[16]}", _MORE[16]),
     "Discord's hook": (f"https://discord.com/api/webhooks/123456789012345678/{_MORE[17]}", _MORE[17]),
 }
-"""Known by the name beside them: the text, and what must be gone of it."""
+"""Known by the name next to them: the text, and what must be gone of it."""
 
 HARMLESS = (
     "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",

@@ -1,4 +1,4 @@
-"""Bought capacity: the plan or reservation that a group names, as AWS tells it."""
+"""Bought capacity: the plan or reservation that a group names, as AWS reports it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -73,7 +73,7 @@ def test_no_capacity_in_the_az_is_reported_before_a_rollback(check: Check):
 def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
     check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, unreported: str
 ):
-    """By the ids that EC2 tells, or by the names, where its answer has no ids."""
+    """By the ids that EC2 reports, or by the names, where its answer has no ids."""
     ask = Account.ask
 
     def requested(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:

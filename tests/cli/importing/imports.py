@@ -1,4 +1,4 @@
-"""Files that are imported, and what came of them."""
+"""Files that are imported, and what resulted from them."""
 
 import json
 from pathlib import Path

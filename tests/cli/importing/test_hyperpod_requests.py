@@ -1,4 +1,4 @@
-"""Requests become fleet files that load, with all that was mended, chosen or left out said."""
+"""Requests become fleet files that load, with all that was fixed, chosen or left out said."""
 
 import json
 import os

@@ -210,7 +210,7 @@ BOTH = "{ada: {uid: 2001}, grace: {uid: 2002}}"
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AWS has told the controller."""
+    """AWS has reported the controller."""
 
     def find(*_: object) -> Target:
         return Target(name="controller i-1", ssm="sagemaker-cluster:0123456789ab_controller-i-01", region="us-west-2")

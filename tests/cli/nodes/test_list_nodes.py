@@ -28,7 +28,7 @@ ECS = "arn:aws:ecs:us-west-2:111122223333"
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks at them."""
+    """No one looks at them."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 

@@ -124,7 +124,7 @@ CALLS_A_NODE = 600
 
 
 class Clock:
-    """Time that passes only when somebody sleeps."""
+    """Time that passes only when someone sleeps."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -170,7 +170,7 @@ def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, mo
     assert f"ml-cluster: {NODES + 1} nodes: {NODES + 1} Running" in text
     assert [one for one, _ in aws.requested] == ["DescribeCluster"] + ["ListClusterNodes"] * 21
     assert {requested["MaxResults"] for one, requested in aws.requested if one == "ListClusterNodes"} == {100}
-    # 21 calls at 4 a second, of which a bucket of 8 may come at once.
+    # 21 calls at 4 a second, of which a bucket of 8 may come immediately.
     assert clock.now - 100.0 == pytest.approx((21 - 8) / 4)
 
 

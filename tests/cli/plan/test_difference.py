@@ -181,7 +181,7 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
 
 
 def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
-    """What becomes of the group of nodes that is `old` and then `new`, beside a controller's."""
+    """What becomes of the group of nodes that is `old` and then `new`, next to a controller's."""
     controller = group("controller", 1, SlurmConfig={"NodeType": "Controller"})
     before, after = (resource("AWS::SageMaker::Cluster", InstanceGroups=[controller, one]) for one in (old, new))
     return list(hyperpod_changes(stack(C=before), stack(C=after)))

@@ -1,4 +1,4 @@
-"""What a deployment would take from the users of a fleet, told from templates alone."""
+"""What a deployment would take from the users of a fleet, reported from templates alone."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The picture of a fleet: what stands in it, and where."""
+"""The picture of a fleet: what is in it, and where."""
 
 import json
 import re
@@ -230,7 +230,7 @@ def test_every_line_runs_straight_and_ends_at_its_cards(layout: Layout):
 
 
 def is_at(point: tuple[int, int], place: Rectangle) -> bool:
-    """Return whether `point` is on an edge of `place`, or a pixel beside."""
+    """Return whether `point` is on an edge of `place`, or a pixel next to."""
     (x, y), near = point, (-1, 0, 1)
     across = place.x <= x <= place.right and (y - place.y in near or y - place.bottom in near)
     return across or (place.y <= y <= place.bottom and (x - place.x in near or x - place.right in near))

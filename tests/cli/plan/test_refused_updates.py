@@ -1,4 +1,4 @@
-"""What CloudFormation would refuse, told from templates alone."""
+"""What CloudFormation would refuse, reported from templates alone."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -41,7 +41,7 @@ class Hosted:
         return _client(service)
 
     def make(self) -> None:
-        """The endpoint `chat`, which scales, with rule and topic; and `other` beside it."""
+        """The endpoint `chat`, which scales, with rule and topic; and `other` next to it."""
         trust = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazonaws.com"},"Action":"sts:AssumeRole"}]}'  # noqa: E501
         role = self.client("iam").create_role(RoleName="endpoint", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
         for name in ("chat", "other"):
@@ -78,7 +78,7 @@ class Hosted:
         sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=f"{name}-config")
 
     def run(self, hours: float = 5, *, patience: Callable[[], float] | None = None) -> Outcome:
-        """One run of the function, `hours` from now; raises `Crash` where it was told to."""
+        """One run of the function, `hours` from now; raises `Crash` where it was reported to."""
         self.calls = []
         left = iter(range(100, -1, -5))  # a run that waits comes to its end, as Lambda's do
         reaper = Reaper(SETTINGS, self._watched, patience=patience or (lambda: next(left)), wait=lambda seconds: None)
@@ -98,7 +98,7 @@ class Hosted:
         }
 
     def reported(self) -> int:
-        """How many messages the topic has sent since it was asked last."""
+        """How many messages the topic has sent since it was queried last."""
         url = self.client("sqs").get_queue_url(QueueName="told")["QueueUrl"]
         return len(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
 

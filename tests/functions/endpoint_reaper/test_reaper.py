@@ -35,7 +35,7 @@ def test_an_old_one_goes_with_what_is_its_own_and_nothing_else(hosted: Hosted) -
     assert hosted.reported() == 1
     # Before the endpoint's deletion: SageMaker refuses it of who may not deregister its target.
     assert hosted.calls.index("deregister_scalable_target") < hosted.calls.index("delete_endpoint")
-    assert hosted.run().state == "ended"  # a late event changes nothing, and tells nobody
+    assert hosted.run().state == "ended"  # a late event changes nothing, and reports no one
     assert (hosted.there(), hosted.reported()) == (AFTER, 0)
 
 
@@ -62,7 +62,7 @@ def test_an_endpoint_that_someone_else_deleted_keeps_its_configuration_and_model
 
 def test_a_crash_between_any_two_calls_is_made_good_by_the_next_run(hosted: Hosted) -> None:
     dry = Hosted()
-    assert dry.run().state == "ended"  # to count the calls; what follows makes everything anew
+    assert dry.run().state == "ended"  # to count the calls; what follows makes everything again
     role = f"arn:aws:iam::{ACCOUNT}:role/endpoint"
     for step in range(len(dry.calls)):
         hosted.client("events").enable_rule(Name=SETTINGS.rule)
@@ -142,7 +142,7 @@ def test_lambda_enters_with_the_rules_own_time(
     assert entry.handler({"time": late}, Context())["state"] == "ended"
     logged = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["state"] for line in logged] == ["young", "ended"]
-    assert hosted.reported() == 0  # nobody was named to be told
+    assert hosted.reported() == 0  # no one was named to be reported
 
 
 def test_the_mark_is_a_tag_with_the_time(hosted: Hosted) -> None:

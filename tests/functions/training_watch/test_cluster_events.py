@@ -1,4 +1,4 @@
-"""HyperPod's events: told once, in words, with the failure that the event leaves out; scale-in is no news."""
+"""HyperPod's events: reported once, in words, with the failure that the event leaves out; scale-in is no news."""
 
 import random
 from typing import Any

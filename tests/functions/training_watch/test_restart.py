@@ -1,4 +1,4 @@
-"""The restart's request holds everything that the service tells of the job, and is one that it takes."""
+"""The restart's request holds everything that the service reports of the job, and is one that it takes."""
 
 from typing import Any
 

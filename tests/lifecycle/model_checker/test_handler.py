@@ -35,7 +35,7 @@ def s3() -> Iterator[S3Client]:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What CloudFormation was told."""
+    """What CloudFormation was reported."""
     reported: list[Any] = []
 
     def send(event: dict[str, Any], answer: Any) -> None:
@@ -75,7 +75,10 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
     ("properties", "words"),
     [
         ({"Prefix": "tanuki"}, "model-missing: there is nothing at s3://my-models/tanuki;"),
-        ({"Requested": json.dumps({**REQUESTED, "tensor_parallel": 8})}, "model-mismatch: s3://my-models/tanuki-8b was"),
+        (
+            {"Requested": json.dumps({**REQUESTED, "tensor_parallel": 8})},
+            "model-mismatch: s3://my-models/tanuki-8b was",
+        ),
         ({"Bucket": "gone"}, "model-unreachable: s3://gone/tanuki-8b cannot be read"),
         ({"Requested": "{"}, "JSONDecodeError"),
         ({"Bucket": None}, "KeyError"),

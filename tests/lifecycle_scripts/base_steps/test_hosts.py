@@ -185,7 +185,7 @@ def test_the_listed_address_is_the_nodes(tmp_path: Path) -> None:
     node = identified(
         build(tmp_path),
         addresses=("10.1.0.12", "10.1.0.77"),
-        neighbours=(Instance("trn", "trn-1", "i-1", "10.1.0.77"),),
+        neighbors=(Instance("trn", "trn-1", "i-1", "10.1.0.77"),),
     )
     assert own_address(node, NAME) == "10.1.0.77"
 

@@ -73,7 +73,7 @@ def test_a_group_without_one_skips_it(node: Node) -> None:
 
 def test_what_the_platform_mounted_is_left_as_it_is(node: Node, tmp_path: Path) -> None:
     before = (tmp_path / "etc/fstab").read_text()
-    is_mounted(tmp_path, "10.9.0.1@tcp:/abcdefgh")  # as Lustre tells it: by address
+    is_mounted(tmp_path, "10.9.0.1@tcp:/abcdefgh")  # as Lustre reports it: by address
     assert applied(STEP, node) == []
     assert (tmp_path / "etc/fstab").read_text() == before
 
@@ -236,7 +236,7 @@ def test_a_port_that_refuses(node: Node, tmp_path: Path, server: socket.socket) 
 def test_a_port_that_a_security_group_keeps_shut(node: Node, tmp_path: Path, server: socket.socket) -> None:
     server.listen(0)
     address = server.getsockname()
-    waiting = [socket.socket() for _ in range(4)]  # its queue is full: whoever comes now gets no answer
+    waiting = [socket.socket() for _ in range(4)]  # its queue is full: anyone who comes now gets no answer
     for one in waiting:
         one.setblocking(False)
         one.connect_ex(address)

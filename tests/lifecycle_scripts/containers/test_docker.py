@@ -1,4 +1,4 @@
-"""Docker and containerd keep their data on the planner's disk; what else they are told is kept."""
+"""Docker and containerd keep their data on the planner's disk; what else they are reported is kept."""
 
 import json
 import os

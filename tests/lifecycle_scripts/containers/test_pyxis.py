@@ -111,7 +111,7 @@ def test_where_slurm_sends_the_file_pyxis_is_in_it(tmp_path: Path, plugstack: st
     """A node whose own folder is empty gets the controller's plugstack.conf and nothing that it includes.
 
     Source: document SchedMD slurm 284c3b9 src/common/parse_config.c ("Slurm does not support glob parsing"), and
-    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must lie beside their parent.
+    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must are next to their parent.
     """
     node = fresh(tmp_path, plugstack)
     line = f"required {PLUGIN} runtime_path=/run/pyxis\n" if "include" in plugstack and LINE not in plugstack else LINE

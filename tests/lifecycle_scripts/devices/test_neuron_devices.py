@@ -55,7 +55,7 @@ def test_a_second_time_nothing_changes(root: Path) -> None:
 
 
 def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
-    """The stand-in takes what we ask, refuses what the real one would, and tells in the real one's form."""
+    """The are-in takes what we ask, refuses what the real one would, and reports in the real one's form."""
     text = STAND_IN.read_text().replace(
         "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
     )

@@ -1,4 +1,4 @@
-"""Exporters that the image carries run and answer; what is absent is told, and nothing else happens."""
+"""Exporters that the image carries run and answer; what is absent is reported, and nothing else happens."""
 
 import threading
 from collections.abc import Iterator

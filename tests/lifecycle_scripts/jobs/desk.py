@@ -91,13 +91,13 @@ class Desk:
         return self
 
     def reported(self, **values: str) -> "Desk":
-        """Change what the node tells jobs."""
+        """Change what the node reports jobs."""
         with self.settings.open("a") as file:
             file.writelines(f"export {name}={value!r}\n" for name, value in values.items())
         return self
 
     def submit(self, stage: str, *, nodes: int = 2, signals: signal.Signals | None = None, **environment: str) -> Ended:
-        """Run a stage as slurmd would: from a copy of its own, with what sbatch tells."""
+        """Run a stage as slurmd would: from a copy of its own, with what sbatch reports."""
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")

@@ -1,6 +1,6 @@
 """Stands in for every program that a batch file calls; which one, its name says. Writes down how it was called.
 
-`$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behaviour`, a literal too, says, by name,
+`$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behavior`, a literal too, says, by name,
 what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,
 text by path), and whether to wait first (`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's
 nodes are its job's, or `$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.

@@ -123,7 +123,7 @@ def test_variables_of_the_fabric_reach_the_program_and_a_jobs_own_win(tmp_path: 
     ("accelerator", "processes", "threads"), [("neuron", 2, "1"), ("none", 2, "64"), ("none", 999, "1")]
 )
 def test_processes_share_the_processors(tmp_path: Path, accelerator: str, processes: int, threads: str) -> None:
-    """Beside accelerators, threads of processes that each take a share of all would only wait for each other."""
+    """Next to accelerators, threads of processes that each take a share of all would only wait for each other."""
     desk = ready(tmp_path).set("run.sh", BACKEND="cpu" if accelerator == "none" else "neuron")
     desk.reported(LLM_FLEET_ACCELERATOR=accelerator, LLM_FLEET_PROCESSES=str(processes))
     (tmp_path / "bin/nproc").write_text("#!/bin/sh\necho 128\n")

@@ -1,4 +1,4 @@
-"""What is sent is signed, of the documented form and within its limits; what is not taken waits, and is told."""
+"""What is sent is signed, of the documented form and within its limits; what is not taken waits, and is reported."""
 
 import json
 import math

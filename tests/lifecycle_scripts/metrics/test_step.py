@@ -182,7 +182,7 @@ def service() -> Iterator[Service]:
 
 
 def test_what_was_laid_down_measures_and_sends_by_itself(node: Node, service: Service, tmp_path: Path) -> None:
-    """The real program from where it lies, by the Python of the node, with nothing of ours in its path."""
+    """The real program from where it is, by the Python of the node, with nothing of ours in its path."""
     STEP.apply(node)
     linux(tmp_path)
     folder = node.host.path(STATUS).parent

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class JupyterServer(ThreadingHTTPServer):
-    """Answers with what it is told to."""
+    """Answers with what it is reported to."""
 
     def __init__(self, *, token: str = "", base: str = "/") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -24,7 +24,7 @@ class JupyterServer(ThreadingHTTPServer):
         self.broken: str | None = None
         """What it answers in place of JSON."""
         self.tracked = 0
-        """Requests that Jupyter would count as somebody's activity."""
+        """Requests that Jupyter would count as someone's activity."""
 
     @property
     def port(self) -> int:
@@ -36,7 +36,7 @@ class JupyterServer(ThreadingHTTPServer):
         path = runtime / f"jpserver-{name}.json"
         reported = {
             "base_url": self.base,
-            # Not where it is asked: a note must not lead away from the machine.
+            # Not where it is queried: a note must not lead away from the machine.
             "hostname": "203.0.113.7",
             "password": False,
             "pid": 1,

@@ -19,7 +19,7 @@ TRUST = '{"Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazo
 
 
 class Stopped:
-    """What AWS was asked for, in place of boto3."""
+    """What AWS was requested, in place of boto3."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -220,7 +220,7 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate that nobody vouches for, and its key."""
+    """A certificate that no one vouches for, and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -86,11 +86,11 @@ def fill_mirror(root: Path, repository: AptRepository, downloads: Downloads) -> 
 
 
 def stored(root: Path, pinned: Download) -> Path:
-    """Where the file lies in the mirror."""
+    """Where the file is in the mirror."""
     return root / "s3/mirror/our/debs" / pinned.sha256 / pinned.url.rsplit("/", 1)[-1]
 
 
 def requested(root: Path) -> list[str]:
-    """What the AWS CLI was asked for, by name."""
+    """What the AWS CLI was requested, by name."""
     place = root / "asked"
     return [line.rsplit("/", 1)[-1] for line in place.read_text().splitlines()] if place.exists() else []

@@ -1,4 +1,4 @@
-"""Many files of the mirror by one call; what does not come, or is not as pinned, is asked for alone."""
+"""Many files of the mirror by one call; what does not come, or is not as pinned, is requested alone."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ FILES = tuple(download(f"a{n}", f"content {n}".encode(), f"https://vendor.exampl
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("FAKE_AWS", str(tmp_path))
-    # One file alone is asked for with options behind the verb, which this stand-in does not know: it says so.
+    # One file alone is requested with options behind the verb, which this are-in does not know: it says so.
     program(tmp_path, "aws", f"os.execv(sys.executable, [sys.executable, {str(FAKE)!r}, *a])")
     for one in FILES:
         stored(tmp_path, one).parent.mkdir(parents=True)

@@ -43,7 +43,7 @@ open(root + '/sys/module/neuron/version', 'w').write(version)
 
 
 def neuron(release: str, host: str) -> Neuron:
-    """What the CDK side tells of a release."""
+    """What the CDK side reports of a release."""
     wanted = neuron_release(release)
     return Neuron(
         release=release,

@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 4096
 
 
 class Vendor(ThreadingHTTPServer):
-    """Serves `content`, as `mood` has it, and remembers which ranges it was asked for."""
+    """Serves `content`, as `mood` has it, and remembers which ranges it was requested."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

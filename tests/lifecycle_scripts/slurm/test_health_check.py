@@ -65,7 +65,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
 
 
 def test_a_timer_that_systemd_knows_by_older_files_is_started_again(tmp_path: Path) -> None:
-    """As a run leaves it that is killed between writing the files and telling systemd."""
+    """As a run leaves it that is killed between writing the files and reporting systemd."""
     root = tmp_path / "node"
     node = after_the_ami(root)
     applied(STEP, node)

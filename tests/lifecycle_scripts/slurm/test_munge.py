@@ -43,7 +43,7 @@ def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monke
 def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     applied(STEP, node)
-    time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is told
+    time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is reported
     file(tmp_path, "/etc/munge/munge.key", "another", 0o600)
     with pytest.raises(Failure, match=r"LFN57  munge runs with another key"):
         STEP.verify(node)

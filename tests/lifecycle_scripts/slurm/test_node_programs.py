@@ -1,4 +1,4 @@
-"""The programs that slurmd runs: health check, prolog and epilog, as they lie in the bundle, on nodes in folders."""
+"""The programs that slurmd runs: health check, prolog and epilog, as they are in the bundle, on nodes in folders."""
 
 from __future__ import annotations
 

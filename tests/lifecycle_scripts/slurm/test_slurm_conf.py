@@ -1,4 +1,4 @@
-"""The step slurm_conf: ours beside the agent's, and the whole where there is no agent."""
+"""The step slurm_conf: ours next to the agent's, and the whole where there is no agent."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ LAYERS = (("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "
 
 
 def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     applied(STEP, node)
     text = (tmp_path / "opt/slurm/etc/topology.conf").read_text()
     assert set(text.splitlines()[1:]) == {
@@ -261,7 +261,7 @@ def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
 
 
 def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, "/fake/version", "25.11.2")
     applied(STEP, node)
     text = (tmp_path / "opt/slurm/etc/topology.yaml").read_text()
@@ -273,14 +273,14 @@ def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layers", [(("a", "b"), ()), (("a", "b"), ("a",)), ()], ids=["one without", "unlike", "none"])
 def test_a_tree_that_lacks_a_node_is_none(tmp_path: Path, layers: tuple[tuple[str, ...], ...]) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*layers))
+    node = with_identity(controller(tmp_path), neighbors=workers(*layers))
     applied(STEP, node)
     assert not (tmp_path / "opt/slurm/etc/topology.conf").exists()
     assert "TopologyPlugin" not in ours(tmp_path)
 
 
 def test_trees_get_a_common_root(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(("a", "b"), ("c", "d")))
+    node = with_identity(controller(tmp_path), neighbors=workers(("a", "b"), ("c", "d")))
     applied(STEP, node)
     assert "SwitchName=llm-fleet-root Switches=a,c\n" in (tmp_path / "opt/slurm/etc/topology.conf").read_text()
 
@@ -322,7 +322,7 @@ def test_a_block_topology_without_its_file_is_taken_out(tmp_path: Path) -> None:
 
 
 def test_the_platforms_topology_is_left_alone(tmp_path: Path) -> None:
-    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    node = with_identity(controller(tmp_path), neighbors=workers(*LAYERS))
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=theirs Nodes=ip-10-1-0-12\n")
     applied(STEP, node)
     assert (tmp_path / "opt/slurm/etc/topology.conf").read_text() == "SwitchName=theirs Nodes=ip-10-1-0-12\n"

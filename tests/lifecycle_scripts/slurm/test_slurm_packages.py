@@ -18,7 +18,7 @@ from tests.lifecycle_scripts.step_node import file, make
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the packages that were asked for."""
+    """Names of the packages that were requested."""
     names: list[str] = []
     monkeypatch.setattr(slurm_packages, "install", lambda _, wanted: names.extend(wanted))  # type: ignore[misc]
     return names

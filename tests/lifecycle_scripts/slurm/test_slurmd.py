@@ -203,7 +203,7 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
 
 @pytest.mark.usefixtures("impatient", "port")
 def test_why_one_ended_that_systemd_starts_again_and_again(tmp_path: Path) -> None:
-    """Its newest run has said nothing yet: the cause is in the one before. Older ones were before somebody fixed it."""
+    """Its newest run has said nothing yet: the cause is in the one before. Older ones were before someone fixed it."""
     node = worker(tmp_path)
     fails(tmp_path, "registration")
     ended = "slurmd: fatal: Unable to determine this slurmd's NodeName"

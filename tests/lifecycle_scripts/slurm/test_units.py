@@ -1,4 +1,4 @@
-"""How units are started, and when anew."""
+"""How units are started, and when again."""
 
 from __future__ import annotations
 

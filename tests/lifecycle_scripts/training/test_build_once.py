@@ -86,7 +86,7 @@ def test_one_that_is_still_is_given_up_and_publishes_nothing_when_it_wakes(folde
     first = start(folder, 0.5)
     await_line(folder, "builds")
     first.send_signal(signal.SIGSTOP)
-    # What it wrote names this machine, where its process is still there: only its silence tells.
+    # What it wrote names this machine, where its process is still there: only its silence reports.
     second = start(folder, 0.2)
     assert second.wait(30) == 0
     (folder / "made").unlink()  # so that the first one's would be seen

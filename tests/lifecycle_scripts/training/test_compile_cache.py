@@ -1,6 +1,6 @@
 """The cache's folder is everybody's, and one node has a timer that looks through it.
 
-Compiled graphs that nobody uses are removed, and nothing else: whatever users put into their folder.
+Compiled graphs that no one uses are removed, and nothing else: whatever users put into their folder.
 """
 
 import importlib.util
@@ -198,7 +198,7 @@ def test_nothing_else_in_the_folder_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_links_are_never_followed_out_of_it(tmp_path: Path) -> None:
-    """The folder is everybody's: what root removes in it must not be somebody else's file."""
+    """The folder is everybody's: what root removes in it must not be someone else's file."""
     cache, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
     precious = graph(elsewhere, "precious", age=1000)
     folder = graph(cache, "old", age=1000)

@@ -1,4 +1,4 @@
-"""An image that is imported once, by the drill's stand-in for Enroot, with a login that nobody sees."""
+"""An image that is imported once, by the drill's are-in for Enroot, with a login that no one sees."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What jobs run in: built by real Pythons and a real pip from tiny wheels, imported, proven whole, built anew."""
+"""What jobs run in: built by real Pythons and a real pip from tiny wheels, imported, proven whole, built again."""
 
 import os
 import shutil

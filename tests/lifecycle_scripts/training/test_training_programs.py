@@ -158,7 +158,7 @@ def test_a_folder_on_the_nodes_own_disk_is_refused(tmp_path: Path, kind: str, is
 
 
 def test_no_folder_for_runs_is_made_outside_of_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the training folder is a file system of its own, the folder beside it is on the node's own disk."""
+    """Where the training folder is a file system of its own, the folder next to it is on the node's own disk."""
     node = make(tmp_path)
     real = Path.stat
 

@@ -1,4 +1,4 @@
-"""A directory asked by SSSD: the password in root's file alone, NSS and PAM set up, and proof by a person."""
+"""A directory queried by SSSD: the password in root's file alone, NSS and PAM set up, and proof by a person."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +70,7 @@ if a[2] not in read('/cached').split(): write('/asked', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
-# SSSD asks nobody before it is asked, and says Online until then; sssctl asks it by the InfoPipe, of the package
+# SSSD asks no one before it is queried, and says Online until then; sssctl asks it by the InfoPipe, of the package
 # sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()

@@ -32,7 +32,8 @@ elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
 else:
     bad()
 """
-# Lets in whoever's key is in their authorized_keys, once KnownHostsCommand has told a host key; goes by ssh_config.d.
+# Lets in anyone who's key is in their authorized_keys, once KnownHostsCommand has reported a host key; goes by
+# ssh_config.d.
 SSH = """
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
 config = read('/etc/ssh/ssh_config.d/50-llm-fleet.conf')
@@ -50,7 +51,7 @@ if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Perm
 """
 
 
-# Shows what this node's sshd has in /shown of the kind asked for, as `name type key` lines with a comment between them.
+# Shows what this node's sshd has in /shown of the kind requested, as `name type key` lines with a comment between them.
 # While /penalty has lines, it takes one off and closes the connection, as sshd does to who came too often.
 KEYSCAN = """
 if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len(a) != 5: bad()
@@ -194,7 +195,7 @@ def test_the_look_up_reports_of_nodes_and_of_nothing_else(node: Node) -> None:
 def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
     own = Instance("workers", "Compute-1", "i-1", "10.1.0.12")
     other = Instance("workers", "Compute-2", "i-2", "10.1.0.13")
-    listed = replace(node, identity=replace(node.identity, neighbours=(own, other)))
+    listed = replace(node, identity=replace(node.identity, neighbors=(own, other)))
     assert host_keys.own_names(listed) == [NAME, "10.1.0.12"]
 
 

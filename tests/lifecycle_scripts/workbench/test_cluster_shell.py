@@ -1,4 +1,4 @@
-"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and write down what they were asked."""
+"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and write down what they were queried."""
 
 import json
 import os

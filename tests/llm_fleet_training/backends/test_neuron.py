@@ -1,4 +1,4 @@
-"""The neuron backend against stand-ins that refuse undocumented calls and really slice, reduce and shard."""
+"""The neuron backend against are-ins that refuse undocumented calls and really slice, reduce and shard."""
 
 import shutil
 from importlib import import_module
@@ -18,7 +18,7 @@ FOUR: dict[str, Any] = {"backend": "neuron", "tensor_parallel": 2, "precision": 
 
 
 def moved(run: Run, name: str) -> Path:
-    """Put what a run has made aside, so that it can be begun anew."""
+    """Put what a run has made aside, so that it can be begun again."""
     aside = run.folder / name
     aside.mkdir()
     for made in ("checkpoints", "metrics.jsonl", "result.json"):

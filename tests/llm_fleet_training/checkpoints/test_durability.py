@@ -1,7 +1,7 @@
 """What is on disk when a checkpoint gets its name: a node may lose its power at any moment.
 
-No test can take the power away, so what the kernel was told is looked at: which file or folder was forced to disk, how
-large it was then, and when.
+No test can take the power away, so what the kernel was reported is looked at: which file or folder was forced to disk,
+how large it was then, and when.
 """
 
 import os

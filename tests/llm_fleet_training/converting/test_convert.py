@@ -125,7 +125,7 @@ def test_large_models_are_cut_into_files_with_an_index(folder: Path, monkeypatch
 
 
 def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """No two whole weights are ever held at once; and a run that trains on does not prune what is read."""
+    """No two whole weights are ever held immediately; and a run that trains on does not prune what is read."""
     import gc
     import weakref
 
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_model(folder: Path, monkeypatch: pytest.M
         assert _convert(folder) == 0
     finally:
         gc.enable()
-    assert most[0] <= 2  # the one that is read while the name of the one before still stands for it
+    assert most[0] <= 2  # the one that is read while the name of the one before still is for it
 
 
 def test_tied_weights_are_written_once(folder: Path):

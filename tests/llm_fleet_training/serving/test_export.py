@@ -200,7 +200,7 @@ def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(
     monkeypatch.delenv("BROKEN")
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / MARKER).exists()
-    # A file that was lost since is put back, and nobody need say --replace.
+    # A file that was lost since is put back, and no one need say --replace.
     (programs.bucket / "tiny" / "config.json").unlink()
     assert _register(folder) == 0
     assert (programs.bucket / "tiny" / "config.json").exists()

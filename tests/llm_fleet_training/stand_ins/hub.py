@@ -15,7 +15,7 @@ COMMIT = "0e9e39f249a16976918f6564b8830bc894c89659"
 GOOD = "hf_goodtoken"
 STRANGER = "hf_tokenwithoutaccess"
 _BIG = 1000
-"""Files of so many bytes are with LFS, and so tell their SHA-256."""
+"""Files of so many bytes are with LFS, and so report their SHA-256."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class StandInHub:
     stall: dict[str, int] = field(default_factory=dict[str, int])
     """After how many bytes nothing more comes."""
     other: set[str] = field(default_factory=set[str])
-    """Files of which other bytes come than the listing tells."""
+    """Files of which other bytes come than the listing reports."""
     requested: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Method, path and `Range` of each request."""
     tokens: set[str] = field(default_factory=set[str])

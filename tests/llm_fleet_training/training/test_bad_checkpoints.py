@@ -1,4 +1,4 @@
-"""What is wrong with checkpoints is told: the next one is taken where that is right, and never step 0 in silence."""
+"""Damaged checkpoints are reported: the next usable one is taken, and never step 0 silently."""
 
 import json
 import shutil
@@ -98,7 +98,7 @@ def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp
 
 
 def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
-    """Process 1 of 2 is told ENOSPC in the middle of its second file: both end, and both know why."""
+    """Process 1 of 2 is reported ENOSPC in the middle of its second file: both end, and both know why."""
     points = run.folder / "points.json"
     assert run.train(steps=2, more={"points": str(points)}).codes == [0]
     written = sum(point.startswith("write optimizer") for point in json.loads(points.read_text()))

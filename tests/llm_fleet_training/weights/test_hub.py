@@ -1,4 +1,4 @@
-"""`download` from the Hub: a stand-in on loopback, asked by the real huggingface_hub."""
+"""`download` from the Hub: a are-in on loopback, queried by the real huggingface_hub."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_config_and_tokenizer_alone(hub: StandInHub, tmp_path: Path):
         *(name for name in WANTED if "safetensors" not in name),
         "download.json",
     }
-    # Weights are fetched when they are asked for later.
+    # Weights are fetched when they are requested later.
     assert _download(to) == 0
     assert (to / BIG).exists()
 
@@ -137,7 +137,7 @@ def test_bytes_that_are_not_the_hubs_are_refused_and_fetched_again(
     said = _refused(capsys, tmp_path / "weights", code=1)
     assert said.startswith("LFJ33: ")
     assert f"{name} has other" in said.replace("another SHA-256", "other")
-    # What nobody takes up again goes; older releases of huggingface_hub take theirs up.
+    # What no one takes up again goes; older releases of huggingface_hub take theirs up.
     assert [path.name for path in orphans.glob("*.incomplete")] == [f"{'e' * 40}.incomplete"]
     hub.other = set()
     hub.requested.clear()

@@ -59,7 +59,7 @@ class Bench:
         return self.engine.wait(self.engine.get(REGION, name))
 
     def since_last(self) -> list[str]:
-        """What the provider was asked by the last operation."""
+        """What the provider was queried by the last operation."""
         calls = self.provider.calls[:-1] if self.provider.calls[-1] == "---" else self.provider.calls
         last = len(calls) - 1 - calls[::-1].index("---") if "---" in calls else -1
         return calls[last + 1 :]

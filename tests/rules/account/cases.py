@@ -1,4 +1,4 @@
-"""What an account may say, and what a user is then told: rules as tables, one list for each file of rules."""
+"""What an account may say, and what a user is then reported: rules as tables, one list for each file of rules."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta

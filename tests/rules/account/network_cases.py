@@ -1,4 +1,4 @@
-"""What an account may say of an existing network, and what a user is then told."""
+"""What an account may say of an existing network, and what a user is then reported."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One mistake in a good cluster as a whole: what is reported, and where. Those of one group are in the file beside."""
+"""One mistake in a good cluster as a whole: what is reported, and where. Those of one group are in the file next to."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""One mistake in one group of a good cluster: what is reported, and where. The cluster's own are in the file beside."""
+"""One mistake in one group of a good cluster: what is reported, and where."""
 
 from typing import Any
 

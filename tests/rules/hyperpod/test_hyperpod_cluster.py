@@ -1,4 +1,4 @@
-"""Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
+"""Whole clusters: good ones give nothing, all mistakes are reported together, tokens pass."""
 
 from dataclasses import replace
 from typing import Any

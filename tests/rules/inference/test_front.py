@@ -21,7 +21,7 @@ HTTP: dict[str, Any] = {"plain_http": True}
 
 
 def problems(**reported: Any) -> list[Problem]:
-    """What a front that is told this is refused for."""
+    """What a front that is reported this is refused for."""
     return check_front(Front.model_construct(**reported))
 
 
@@ -98,7 +98,7 @@ def test_what_may_not_be(reported: dict[str, Any], code: Code, where: str) -> No
 def test_what_is_of_another_region(reported: dict[str, Any], code: Code) -> None:
     front = Front(**reported)
     assert [problem.code for problem in check_front(front, region="us-west-2")] == [code]
-    # Nobody knows the region: an app without an environment.
+    # No one knows the region: an app without an environment.
     assert check_front(front, region=cdk.Aws.REGION) == check_front(front) == []
 
 

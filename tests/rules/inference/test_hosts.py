@@ -239,7 +239,7 @@ def test_a_driver_that_is_no_version() -> None:
         (a_server(), None),
         (a_server(), TOKEN),
         (a_server(image=OWN_IMAGE, runtime_version=TOKEN), "2.29.0.0"),
-        (a_server(image=OWN_IMAGE, runtime_version="2.3"), "2.29.0.0"),  # told by the rules of the server
+        (a_server(image=OWN_IMAGE, runtime_version="2.3"), "2.29.0.0"),  # reported by the rules of the server
     ],
 )
 def test_what_is_not_known_passes(server: ModelServer, driver: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a model server can be told, and on which instances and where it runs."""
+"""What a model server can be reported, and on which instances and where it runs."""
 
 from typing import Any
 
@@ -137,8 +137,8 @@ def test_a_server_on_instances_that_it_does_not_run_on(
         (a_server(tensor_parallel=24), "inf2.48xlarge"),
         (a_server(kind=ServerKind.AWS_VLLM_NEURON, tensor_parallel=64), "trn2.48xlarge"),
         (a_server(tensor_parallel=3), TOKEN),
-        (a_server(tensor_parallel=3), "inf2.2xlarge"),  # told by the rules of hosts
-        (a_server(tensor_parallel=0), INF2),  # told without the instance
+        (a_server(tensor_parallel=3), "inf2.2xlarge"),  # reported by the rules of hosts
+        (a_server(tensor_parallel=0), INF2),  # reported without the instance
     ],
 )
 def test_a_server_on_its_instances(server: ModelServer, instance: str) -> None:

@@ -1,4 +1,4 @@
-"""Every key of ParallelCluster's schema at once: our check and its own find the same mistakes at the same places."""
+"""All keys of ParallelCluster's schema: our check and its own find the same mistakes at the same places."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ Making = Callable[[SchemaKey], Any]
 
 
 def whole(key: SchemaKey, value_of: Making, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with every key, what holds no further keys as `value_of` says, and `extra` in each section."""
+    """A section with every key, what holds no more keys as `value_of` says, and `extra` in each section."""
     made: dict[str, Any] = {}
     for name, below in key.keys.items():
         if name == "Sequence":
@@ -88,5 +88,5 @@ def by_position(path: tuple[PathPart, ...]) -> str:
 
 
 def follows(one: str, others: set[str]) -> bool:
-    """Whether `one` is told of a section of which something is told already: one of the two checks stops there."""
+    """Whether `one` is in a section with a reported problem, where one of the two checks stops."""
     return any(other.startswith(f"{one}/") or one.startswith(f"{other}/") for other in others)

@@ -136,7 +136,7 @@ def test_each_key_counts_exactly_when_parallelcluster_never_changes_it(oracle: O
         _reported(path)
         for path, key in _leaves(keys)
         if digits(edited(before, put("/".join(path), _value(key, 2)))) != digits(before)
-        and path[-1] != "Key"  # What tells tags apart is no value that changes.
+        and path[-1] != "Key"  # What reports tags apart is no value that changes.
     }
     assert counted == fixed
     assert immutable_parts(before)

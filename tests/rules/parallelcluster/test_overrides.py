@@ -129,7 +129,8 @@ def test_no_override_is_nothing_to_check(place: Place) -> None:
             {"CustomActions": {"OnNodeStart": {"Script": "https://example.com/a.sh"}}},
             Code.PC_OVERRIDE_SCRIPT,
             "CustomActions",
-            "write an own step (OwnStep) instead: it runs with the other steps, with retries, a time limit and a report",
+            "write an own step (OwnStep) instead: it runs with the other steps, with retries, a time limit and "
+            "a report",
         ),
         (
             Place.QUEUE,

@@ -180,7 +180,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             "shared_storage.b.mount_dir",
             ["given:   '/data'"],
         ),
-        # Local disks lie at /scratch where nobody says another place.
+        # Local disks are at /scratch where no one says another place.
         (
             Cluster(queues=(Partition(resources=(TRN1,)),), shared_storage=(MODELS,)),
             Code.PC_MOUNT_OVERLAP,

@@ -1,4 +1,4 @@
-"""What is known only at deployment is judged by nobody here."""
+"""What is known only at deployment is checked by no one here."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What an endpoint gets where its user told nothing."""
+"""What an endpoint gets where its user reported nothing."""
 
 from typing import Any
 

@@ -18,7 +18,7 @@ REPOSITORY = "https://github.com/aws/amazon-sagemaker-examples.git"
 
 
 def found(**changes: Any) -> list[Problem]:
-    """What is told of the good notebook with these changes."""
+    """What is informed of the good notebook with these changes."""
     place = {
         "has_network": changes.pop("has_network", True),
         "network_internet": changes.pop("network_internet", InternetAccess.NAT),

@@ -87,7 +87,7 @@ def workers(name: str, nodes: int, *, efa: bool = True) -> EfaClients:
         (workers("trn2.48xlarge", 4), True),
         (workers("ml.trn1.32xlarge", 4), False),
         (workers("trn1.32xlarge", 4, efa=False), True),
-        (workers("ml.trn9.48xlarge", 4), False),  # nobody knows
+        (workers("ml.trn9.48xlarge", 4), False),  # no one knows
         (workers(cdk.Fn.ref("Type"), 4), False),
     ],
 )

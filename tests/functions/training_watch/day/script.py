@@ -1,4 +1,4 @@
-"""What happens in the day, and what has to come of it: worked out from the script alone, none of it by the watch."""
+"""The events of the day, and their expected results: derived from the script alone, not from the watch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Line:
     silent: bool = False
     """All its events are lost."""
     name_taken: bool = False
-    """Somebody has a job of its first successor's name."""
+    """Someone has a job of its first successor's name."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Outcome:
     given: str | None
     """The only checkpoint that it finds, as `job of origin/folder`; none: what its predecessors left."""
     decision: str | None
-    """none: nobody's to decide."""
+    """none: no one's to decide."""
     reported: frozenset[str]
 
 

@@ -17,7 +17,7 @@ BUCKET = "checkpoints-of-ours"
 FILES = ("model.safetensors", "optimizer.pt", "trainer_state.json")
 EVENTS = 200
 SPARED = 80
-"""After so many events none is doubled at once, so that the day has room for each; the rest are old ones again."""
+"""After so many events none is doubled immediately, so that the day has room for each; the rest are old ones again."""
 ROLE = "arn:aws:iam::123456789012:role/trains"
 METRICS = {"nan": "loss_nan", "loss-spike": "loss", "stall": "loss", "throughput": "speed"}
 DATAPOINTS = {"nan": 1, "loss-spike": 3, "stall": 30, "throughput": 3}
@@ -38,7 +38,7 @@ class World:
     jobs: dict[str, Any]
     known: set[str] = field(default_factory=lambda: set())
     stopping: dict[str, float] = field(default_factory=lambda: {})
-    """When each job was asked to stop."""
+    """When each job was queried to stop."""
     sick: dict[str, tuple[str, float]] = field(default_factory=lambda: {})
     found: dict[str, dict[str, bytes]] = field(default_factory=lambda: {})
     began: dict[str, int] = field(default_factory=lambda: {})
@@ -57,7 +57,7 @@ class World:
             self.at(line.starts * 60, lambda line=line: self._submit(line))
 
     def observe(self) -> None:
-        """Go on with what the watch has asked for: jobs made, jobs to be stopped, alarms that can now go on."""
+        """Go on with what the watch has requested: jobs made, jobs to be stopped, alarms that can now go on."""
         for name in [name for name in self.jobs if name not in self.known]:
             self.known.add(name)
             self._begin(name)

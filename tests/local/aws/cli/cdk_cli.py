@@ -10,7 +10,7 @@ from tools.synth_environment import ROOT, use_project_node
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 JSII_CACHE = {"JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache")}
-"""In a home of its own an app would unpack the CDK's library anew, which takes longer than all else that it does."""
+"""In a home of its own an app would unpack the CDK's library again, which takes longer than all else that it does."""
 DEPLOY = ("deploy", "--all", "--require-approval", "never", "--progress", "events")
 
 

@@ -17,7 +17,7 @@ SSM = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
 
 
 class Clusters:
-    """Deploys stacks of a provider and a cluster, and tells what came of them."""
+    """Deploys stacks of a provider and a cluster, and reports what resulted from them."""
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws

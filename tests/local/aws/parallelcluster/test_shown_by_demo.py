@@ -1,4 +1,4 @@
-"""`make demo` shows a ParallelCluster as its stack tells it."""
+"""`make demo` shows a ParallelCluster as its stack reports it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One life a type: how it is created, how the service tells of it, what an update changes."""
+"""One life a type: how it is created, how the service reports of it, what an update changes."""
 
 import contextlib
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.local.aws.resources.queue_cases import POISON, QUEUE, TABLE, make_poi
 from tests.local.aws.resources.support import Deployer, trust
 
 Reported = Callable[[Any, str], dict[str, Any]]
-"""What the service tells of the resource, from a client and the physical id."""
+"""What the service reports of the resource, from a client and the physical id."""
 
 READ = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 WRITE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:PutObject", "Resource": "*"}]}
@@ -35,11 +35,11 @@ class Case:
     properties: dict[str, Any]
     reported: Reported
     expected: dict[str, Any]
-    """Members of what is told after creation."""
+    """Members of what is reported after creation."""
     change: dict[str, Any] = field(default_factory=dict[str, Any])
     """Properties of the update; `None` takes one away."""
     changed: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Members of what is told after the update."""
+    """Members of what is reported after the update."""
     attributes: tuple[str, ...] = ()
     """Attributes that must be there; by default all of the table's."""
     before: Callable[[Deployer], object] | None = None
@@ -47,7 +47,7 @@ class Case:
 
 
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
-    """All that S3 tells of a bucket's settings."""
+    """All that S3 reports of a bucket's settings."""
     lifecycle: Any = None
     with contextlib.suppress(client.exceptions.ClientError):
         lifecycle = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
@@ -64,7 +64,7 @@ def bucket_settings(client: Any, name: str) -> dict[str, Any]:
 
 
 def role(client: Any, name: str) -> dict[str, Any]:
-    """All that IAM tells of a role."""
+    """All that IAM reports of a role."""
     return client.get_role(RoleName=name)["Role"] | {
         "inline": {
             one: client.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"]
@@ -78,7 +78,7 @@ def role(client: Any, name: str) -> dict[str, Any]:
 
 
 def key(client: Any, key_id: str) -> dict[str, Any]:
-    """All that KMS tells of a key."""
+    """All that KMS reports of a key."""
     return client.describe_key(KeyId=key_id)["KeyMetadata"] | {
         "rotation": client.get_key_rotation_status(KeyId=key_id)["KeyRotationEnabled"],
         "policy": client.get_key_policy(KeyId=key_id, PolicyName="default")["Policy"],

@@ -12,7 +12,7 @@ OTHER = json.dumps({"StartAt": "Over", "States": {"Over": {"Type": "Succeed"}}})
 
 
 def machine(client: Any, arn: str) -> dict[str, Any]:
-    """All that Step Functions tells of a machine."""
+    """All that Step Functions reports of a machine."""
     tags = client.list_tags_for_resource(resourceArn=arn)["tags"]
     return client.describe_state_machine(stateMachineArn=arn) | {"tags": {tag["key"]: tag["value"] for tag in tags}}
 

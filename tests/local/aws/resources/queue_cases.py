@@ -43,7 +43,7 @@ TABLE: dict[str, Any] = {
 
 
 def queue(client: Any, url: str) -> dict[str, Any]:
-    """All that SQS tells of a queue."""
+    """All that SQS reports of a queue."""
     reported = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     return reported | {
         "tags": client.list_queue_tags(QueueUrl=url)["Tags"],
@@ -52,7 +52,7 @@ def queue(client: Any, url: str) -> dict[str, Any]:
 
 
 def table(client: Any, name: str) -> dict[str, Any]:
-    """All that DynamoDB tells of a table."""
+    """All that DynamoDB reports of a table."""
     found = client.describe_table(TableName=name)["Table"]
     tags = client.list_tags_of_resource(ResourceArn=found["TableArn"])["Tags"]
     backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]

@@ -1,4 +1,4 @@
-"""A service and all that it stands on, of the shapes that an inference service has; each part made when asked for."""
+"""A service and all that it is on, of the shapes that an inference service has; each part made when requested."""
 
 import base64
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""FSx: what was asked for is kept and told, FSx's own rules are applied, updates change what the API can change."""
+"""FSx: what was requested is kept and reported, FSx's own rules are applied, updates change what the API can change."""
 
 import re
 from typing import Any

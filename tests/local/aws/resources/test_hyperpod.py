@@ -1,4 +1,4 @@
-"""HyperPod clusters: every field is kept and told, the service's own rules are applied, updates happen in place."""
+"""HyperPod clusters: every field is kept and reported, the service's own rules are applied, updates happen in place."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What an emulated service takes and does not tell is named in the notes."""
+"""What an emulated service takes and does not report is named in the notes."""
 
 from typing import Any
 

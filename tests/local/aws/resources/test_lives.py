@@ -1,4 +1,4 @@
-"""Every type's life: created, told by the service as it was asked for, updated in place, deleted, gone."""
+"""Every type's life: created, reported by the service as it was requested, updated in place, deleted, gone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A whole network: each part is told by EC2 as it was asked for, and all of it can be taken down again."""
+"""A whole network: each part is reported by EC2 as it was requested, and all of it can be taken down again."""
 
 from typing import Any
 

@@ -72,7 +72,7 @@ def test_bucket_logs_and_events_go_where_they_are_reported_to(deployer: Deployer
     )
     logging = s3.get_bucket_logging(Bucket="data")["LoggingEnabled"]
     assert (logging["TargetBucket"], logging["TargetPrefix"]) == ("logs", "data/")
-    kept = s3_backends[ACCOUNT]["aws"].buckets["data"].notification_configuration  # moto keeps it, and does not tell it
+    kept = s3_backends[ACCOUNT]["aws"].buckets["data"].notification_configuration  # moto does not return it
     assert kept
     assert kept.event_bridge is not None
 

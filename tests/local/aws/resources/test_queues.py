@@ -1,4 +1,4 @@
-"""Queues and what stands around them: who may write, and what Lambda asks of a queue before it takes from it."""
+"""Queues and what is around them: who may write, and what Lambda asks of a queue before it takes from it."""
 
 import io
 import json

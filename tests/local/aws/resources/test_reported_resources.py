@@ -1,4 +1,4 @@
-"""Who is told, in the emulation: subscriptions, chats' channels and budgets' actions, with the services' refusals."""
+"""Notifications in the emulation: subscriptions, chat channels and budget actions, with the services' errors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A service's parts: each is told as it was asked for, changes in place where AWS does so, and goes in its order."""
+"""A service's parts: each is returned as requested, updated in place where AWS does so, and deleted in order."""
 
 import base64
 from typing import Any
@@ -57,7 +57,7 @@ def test_hosts(deployer: Deployer) -> None:
     deployer.delete("AWS::AutoScaling::AutoScalingGroup", serving.hosts, **now)
     deployer.delete("AWS::EC2::LaunchTemplate", serving.template, **after)
     for one in serving.subnets_created:
-        deployer.delete("AWS::EC2::Subnet", one)  # no host stands in them any more
+        deployer.delete("AWS::EC2::Subnet", one)  # no host is in them any more
 
 
 def test_a_services_life(deployer: Deployer) -> None:

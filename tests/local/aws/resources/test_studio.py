@@ -1,4 +1,4 @@
-"""Studio's domain, people and scripts: told as they were asked for, changed in place, and gone in their order only."""
+"""Studio's domain, people and scripts: returned as requested, updated in place, and deleted only in order."""
 
 import base64
 from typing import Any
@@ -19,7 +19,7 @@ START: dict[str, Any] = {
 
 
 class Studio:
-    """What a domain stands on, and the properties of one."""
+    """What a domain is on, and the properties of one."""
 
     def __init__(self, deployer: Deployer) -> None:
         self.network = Network(deployer)

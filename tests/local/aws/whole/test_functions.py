@@ -1,4 +1,4 @@
-"""A deployed function runs when it is asked to, as its role; queues are handed to it as Lambda's pollers do."""
+"""A deployed function runs when it is queried to, as its role; queues are handed to it as Lambda's pollers do."""
 
 import io
 import json
@@ -99,7 +99,7 @@ def test_what_it_reports_as_failed_stays_in_the_queue_and_all_else_is_gone(
 ) -> None:
     for body in ("good", "bad", "good"):
         aws.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(body))
-    assert waiting(aws, queue) == (3, 0)  # Not delivered before it is asked for.
+    assert waiting(aws, queue) == (3, 0)  # Not delivered before it is requested.
     (run,) = aws.deliver(function)
     assert len(run["returned"]["batchItemFailures"]) == 1
     assert waiting(aws, queue) == (0, 1)

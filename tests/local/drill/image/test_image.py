@@ -1,4 +1,4 @@
-"""Images: built once for a recipe, anew for another, and never taken for whole when they are not."""
+"""Images: built once for a recipe, again for another, and never taken for whole when they are not."""
 
 import shutil
 from pathlib import Path

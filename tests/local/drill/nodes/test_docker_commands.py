@@ -1,4 +1,4 @@
-"""What Docker and Podman are asked, by a stand-in that is strict: a command it does not know fails."""
+"""What Docker and Podman are queried, by a are-in that is strict: a command it does not know fails."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every stand-in says what it is, and what it was asked is told by node, whoever asked.
+"""Every are-in says what it is, and what it was queried is reported by node, anyone who queried.
 
 The nodes' Python is this machine's own 3.11, copied whole enough to run elsewhere; another one is refused.
 """

@@ -1,4 +1,4 @@
-"""What is told of training: reckoned from the rows that the runs left, and drawn with every step that was taken."""
+"""What is informed of training: reckoned from the rows that the runs left, and drawn with every step that was taken."""
 
 import json
 import re

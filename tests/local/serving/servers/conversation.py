@@ -1,4 +1,4 @@
-"""A stand-in in this process, asked directly, without a load balancer."""
+"""A are-in in this process, queried directly, without a load balancer."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""TGI's interface, asked directly: what the load balancer has to keep from clients, and what it need not.
+"""TGI's interface, queried directly: what the load balancer has to keep from clients, and what it need not.
 
 And what TGI's launcher takes and refuses.
 """

@@ -1,4 +1,4 @@
-"""What ParallelCluster says of an update, asked often enough to tell what it would take."""
+"""What ParallelCluster says of an update, queried often enough to report what it would take."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ def ours(changes: Iterable[PlannedChange]) -> Reported:
 
 
 class ParallelClustersWord:
-    """ParallelCluster's judgement of one update, with this and that stopped."""
+    """ParallelCluster's verdict of one update, with this and that stopped."""
 
     def __init__(self, oracle: Oracle, old: Configuration, new: Configuration) -> None:
         """Ask; the configurations are handed over as the provider gets them: all scalars as text."""
@@ -60,7 +60,7 @@ def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:
     elif without_both:
         takes = FLEET
     row = rows[0]
-    # A section that is not there is told as "-".
+    # A section that is not there is reported as "-".
     return (_place(row.path), row.old in (None, "-"), row.new in (None, "-"), row.policy, takes)
 
 

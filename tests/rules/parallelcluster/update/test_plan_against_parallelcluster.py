@@ -1,4 +1,4 @@
-"""Every verdict is ParallelCluster's own: asked of its package, for each change, strategy and state of the nodes."""
+"""Every verdict is ParallelCluster's own: required of its package, for each change, strategy and state of the nodes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several random edits at once, where one has a say in another's verdict: ParallelCluster and we agree on each."""
+"""Several random edits immediately, where one has a say in another's verdict: ParallelCluster and we agree on each."""
 
 import random
 from copy import deepcopy

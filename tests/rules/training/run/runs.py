@@ -28,7 +28,7 @@ def run(**reported: Any) -> TrainingRun:
 
 
 def problems(**reported: Any) -> tuple[Problem, ...]:
-    """Return what is told of the run; nothing of a good one."""
+    """Return what is informed of the run; nothing of a good one."""
     try:
         run(**reported)
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""A partition that a Python user tells wrongly: a problem at its attribute, no traceback, and no long wait."""
+"""A partition that a Python user reports wrongly: a problem at its attribute, no traceback, and no long wait."""
 
 import time
 from typing import Any

@@ -1,1 +1,1 @@
-"""A stand-in of torch-neuronx: that it is installed."""
+"""A are-in of torch-neuronx: that it is installed."""
