@@ -59,7 +59,7 @@ BAD = [
         "type: ml.m5.xlarge, count: 1, partition: a",
         "LF517",
         f"{GROUPS}.controller.partition",
-        "drop",
+        "remove the partition",
     ),
     Bad("no partition", ", partition: trn1", "", "LF516", f"{GROUPS}.workers.partition", "partition"),
     Bad(
@@ -76,7 +76,7 @@ BAD = [
         "kind: hyperpod\n    provisioning: Continuous\n    slurm_config: Merge",
         "LF525",
         "clusters.ml.slurm_config",
-        "drop the strategy",
+        "remove the strategy",
     ),
     Bad("Lustre of 1300 GiB", "4800 GiB", "1300 GiB", "LF302", "storage.fsx.size", "1200 GiB or 2400 GiB"),
     Bad(
@@ -93,7 +93,7 @@ BAD = [
         "deployment: SCRATCH_2, size: 4800 GiB",
         "LF303",
         "storage.fsx.throughput",
-        "leave it out",
+        "remove it",
     ),
     Bad(
         "EFA where there is none",
@@ -176,7 +176,7 @@ BAD = [
         "type: ml.m5.xlarge, network_interface: efa",
         "LF575",
         f"{GROUPS}.controller.network_interface",
-        "leave",
+        "remove network_interface",
     ),
     Bad(
         "a prefix without its bucket",
@@ -200,7 +200,7 @@ BAD = [
         "throughput: 250 MB/s/TiB, import: s3://one, data_repositories: [{path: /a, s3: s3://two}]",
         "LF322",
         "storage.fsx.import",
-        "beside",
+        "next to",
     ),
     Bad(
         "backups of a mirror of S3",
@@ -208,7 +208,7 @@ BAD = [
         "throughput: 250 MB/s/TiB, import: s3://one, backups: {keep: 3 days}",
         "LF308",
         "storage.fsx.backups.keep",
-        "leave it out",
+        "remove it",
     ),
     Bad(
         "a setting next to an existing file system",
@@ -289,7 +289,7 @@ BAD = [
         "kind: hyperpod\n    writes: ['s3://my-bucket/data']",
         "LF340",
         "clusters.ml.writes[0]",
-        "not a folder",
+        "without a prefix",
     ),
     Bad(
         "a bucket that is not there",

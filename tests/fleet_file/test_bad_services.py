@@ -26,7 +26,7 @@ BAD = {
         "another name",
     ),
     "no place": ((MODEL, "{name: x}"), "LF111", "services.chat.model", "s3://my-models"),
-    "two places": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "keep one"),
+    "two places": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "remove one"),
     "a prefix alone": ((MODEL, f"{{s3: {MODEL}, prefix: a}}"), "LF117", "services.chat.model.prefix", "s3"),
     "no such bucket": ((MODEL, "{bucket: model, prefix: tanuki-8b}"), "LF119", "services.chat.model.bucket", "models"),
     "a key of the fleet's bucket": (
@@ -39,7 +39,7 @@ BAD = {
         (MODEL, f"{{hub: a/tanuki-8b, key: {KEY}}}", "inf2.xlarge", "inf2.8xlarge"),
         "LF724",
         "services.chat.model.key",
-        "leave `key` out",
+        "remove `key`",
     ),
     "a size set twice": (
         (
@@ -48,7 +48,7 @@ BAD = {
         ),
         "LF117",
         "services.chat.model.config",
-        "keep one",
+        "remove one",
     ),
     "parameters without a unit": (
         (MODEL, "{s3: s3://a-b/c, shape: {parameters: 8, layers: 2, heads: 8, kv_heads: 8, head_dim: 8}}"),
@@ -109,8 +109,8 @@ BAD = {
         "private_subnets",
     ),
     "hosts of a kind": ((COUNT, "hosts: {kind: managed}"), "LF110", "services.chat.hosts.kind", "write `capacity`"),
-    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the keys above"),
-    "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "ask for it by `http: true`"),
+    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the allowed keys"),
+    "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "write `http: true`"),
     "an address that is none, of no known size": ((MODEL, "s3://"), "LF710", "services.chat.model", "s3://bucket"),
     "an existing VPC of unknown addresses": (
         (

@@ -72,7 +72,7 @@ def test_it_is_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], 
 
 BAD = {
     "no place": (("model: EleutherAI/gpt-j-6b", "model: {task: x}"), "LF111", "model", "hub:"),
-    "two places": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "keep one"),
+    "two places": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "remove one"),
     "no such bucket": ((MODEL, "model: {bucket: model, key: x/}"), "LF119", "model.bucket", "models"),
     "a key alone": ((MODEL, "model: {hub: a/b, key: x/}"), "LF117", "model.key", "write both"),
     "a bucket alone": ((MODEL, "model: {bucket: models}"), "LF117", "model.bucket", "write both"),
@@ -106,12 +106,17 @@ BAD = {
     "a retired instance": ((INSTANCE, "instance: ml.p3.2xlarge"), "LF901", "instance", "ml.g5.xlarge"),
     "an instance without its prefix": ((INSTANCE, "instance: g4dn.xlarge"), "LF902", "instance", "ml.g4dn.xlarge"),
     "a model too large": ((MODEL, "model: {hub: a/b, parameters: 70 B}"), "LF938", "instance", "larger"),
-    "a volume with local disks": ((INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"), "LF939", "volume", "leave it out"),
+    "a volume with local disks": (
+        (INSTANCE, f"{INSTANCE}\n    volume: 100 GiB"),
+        "LF939",
+        "volume",
+        "remove the volume size",
+    ),
     "an AMI too old": (
         (INSTANCE, f"{INSTANCE}\n    ami: al2-ami-sagemaker-inference-gpu-2"),
         "LF936",
         "ami",
-        "leave it out",
+        "remove it",
     ),
     "a wait for the Hub": (
         (INSTANCE, f"{INSTANCE}\n    download_time: 600 s"),

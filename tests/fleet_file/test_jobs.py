@@ -31,7 +31,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     ),
     "more nodes than there are": (with_keys("nodes: 5"), [("LF852", "jobs.llama.nodes")], "`nodes: 4`"),
     "a wrong backend": (
-        with_keys("backend: fsdp"), [("LF854", "jobs.llama.backend")], "`backend: neuron`, or leave it out",
+        with_keys("backend: fsdp"), [("LF854", "jobs.llama.backend")], "`backend: neuron`, or remove it",
     ),
     "no token": (
         (f", hub_token_secret: '{SECRET}'", ""), [("LF864", "jobs.llama.model")], "`hub_token_secret`",

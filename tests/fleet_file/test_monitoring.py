@@ -40,7 +40,7 @@ def budget(**more: Any) -> Any:
 
 
 WRONG: list[tuple[Any, str, str, str]] = [
-    ({"alarms": {"emails": ["me"]}}, "LF1182", "monitoring.alarms.emails[0]", "write the address alone"),
+    ({"alarms": {"emails": ["me"]}}, "LF1182", "monitoring.alarms.emails[0]", "write only the address"),
     ({"alarms": {"topic": "pager"}}, "LF116", "monitoring.alarms.topic", "arn:aws:sns"),
     (slack("acme", "C1"), "LF1183", "monitoring.alarms.slack.workspace", ""),
     ({"alarms": {"teams": {"team": "a"}}}, "LF111", "monitoring.alarms.teams", "add it"),
@@ -63,11 +63,16 @@ WRONG: list[tuple[Any, str, str, str]] = [
     (budget(at_percent=[]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
     (budget(at_percent=[1, 2, 3, 4, 5]), "LF1186", "monitoring.budget.at_percent", "1 to 4"),
     (budget(at_percent=[0]), "LF1186", "monitoring.budget.at_percent[0]", "above 0"),
-    (budget(emails=[f"a{n}@b.de" for n in range(11)]), "LF1182", "monitoring.budget.emails", "the topic is told"),
-    (budget(deny={"roles": [f"r{n}" for n in range(101)]}), "LF1188", "monitoring.budget.deny.roles", "start most"),
+    (
+        budget(emails=[f"a{n}@b.de" for n in range(11)]),
+        "LF1182",
+        "monitoring.budget.emails",
+        "topic is always notified",
+    ),
+    (budget(deny={"roles": [f"r{n}" for n in range(101)]}), "LF1188", "monitoring.budget.deny.roles", "start the most"),
     (budget(tag="team"), "LF1187", "monitoring.budget.tag", "add `team: …`"),
     (budget(deny={"roles": ["a:b"]}), "LF1188", "monitoring.budget.deny.roles[0]", "name"),
-    (budget(deny={}), "LF1188", "monitoring.budget.deny.roles", "leave `deny` out"),
+    (budget(deny={}), "LF1188", "monitoring.budget.deny.roles", "remove `deny`"),
     ({"thresholds": {}}, "LF110", "monitoring.thresholds", "below `alarms`"),
     ("on", "LF113", "monitoring", ""),
 ]

@@ -77,8 +77,8 @@ def test_two_users_with_one_id_in_the_keys_of_the_file() -> None:
         storage=FSX, clusters={"a": hyperpod(users={"ada": {"uid": 2001}}), "b": hyperpod(users={"bob": {"uid": 2001}})}
     )
     assert "clusters.b.users.bob.uid  [LF1201]" in text
-    assert "ada in cluster a and bob in cluster b have one user id, and their clusters share a file system" in text
-    assert "give bob an id that nobody else of the fleet has" in text
+    assert "ada in cluster a and bob in cluster b have the same user id, and their clusters share a file system" in text
+    assert "give bob an id that no other user" in text
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_the_authority_of_a_directory_is_a_file_that_is_there(tmp_path: Path) ->
     keys: dict[str, Any] = {"directory_of_file": tmp_path, "directory": directory}
     assert reported(**keys, clusters={"a": hyperpod()}) == {"directory.ca_certificate": "LF1214"}
     (tmp_path / "ca.pem").write_text("-----BEGIN PRIVATE KEY-----\n")
-    assert "holds a private key" in words(**keys, clusters={"a": hyperpod()})
+    assert "contains a private key" in words(**keys, clusters={"a": hyperpod()})
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
     assert reported(**keys, clusters={"a": hyperpod()}) == {}
-    assert "before it runs any script" in words(**keys, clusters={"a": parallelcluster()})
+    assert "before scripts could copy" in words(**keys, clusters={"a": parallelcluster()})
 
 
 def test_parallelcluster_has_a_section_of_its_own_which_is_reported_once() -> None:

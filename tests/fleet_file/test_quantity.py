@@ -81,5 +81,5 @@ def test_batch(written: str, unit: str, value: int) -> None:
 
 @pytest.mark.parametrize("written", [3, "3", "x nodes", "-1%", None, True])
 def test_batch_without_unit(written: Any) -> None:
-    with pytest.raises(PydanticCustomError, match="nodes, or per cent"):
+    with pytest.raises(PydanticCustomError, match="nodes, or percent"):
         BatchSize.read(written)

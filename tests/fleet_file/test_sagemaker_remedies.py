@@ -33,5 +33,5 @@ def test_a_fleets_name_that_is_too_long_is_reported_of_the_fleet() -> None:
 
 def test_a_lifetime_that_is_too_long_is_not_to_be_made_longer() -> None:
     remedy = the_problem(ENDPOINT.replace("4 hours", "400 days")).remedy
-    assert "365 days at most" in remedy
+    assert "at most 365 days" in remedy
     parse_fleet(ENDPOINT.replace("4 hours", "365 days"))

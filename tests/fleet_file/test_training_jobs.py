@@ -114,10 +114,10 @@ def test_no_word_from_elsewhere_is_a_key_of_ours():
 @pytest.mark.parametrize(
     ("edits", "where", "code", "remedy"),
     [
-        ((IMAGE, "image: tensorflow"), "image.kind", "LF114", "image of your own"),
+        ((IMAGE, "image: tensorflow"), "image.kind", "LF114", "your own image"),
         ((IMAGE, "image: training-compiler"), "image.kind", "LF114", "torch.compile"),
         ((LAUNCHER, "distribution: parameter_server"), "distribution.kind", "LF114", "torchrun"),
-        ((LAUNCHER, "distribution: pytorchxla"), "distribution.kind", "LF114", "Training Compiler has ended"),
+        ((LAUNCHER, "distribution: pytorchxla"), "distribution.kind", "LF114", "Training Compiler is discontinued"),
         ((LAUNCHER, "distribution: modelparallel"), "distribution.kind", "LF114", "version 2"),
         ((COUNT, "debugger_hook_config: false"), "debugger_hook_config", "LF110", "closed to new customers"),
         ((COUNT, "compiler_config: {}"), "compiler_config", "LF110", "torch.compile"),
@@ -127,7 +127,7 @@ def test_no_word_from_elsewhere_is_a_key_of_ours():
         ((TRAIN, "{a: {sharded: true}}"), "channels.a", "LF963", "`s3`, `bucket` or `fsx`"),
         ((TRAIN, "{a: {prefix: x, s3: s3://a-b/c}}"), "channels.a.prefix", "LF117", "`bucket`"),
         ((TRAIN, "{a: {bucket: model}}"), "channels.a.bucket", "LF119", "'models'"),
-        ((TRAIN, f"{{a: {{bucket: models, key: '{KEY}'}}}}"), "channels.a.key", "LF117", "leave it out"),
+        ((TRAIN, f"{{a: {{bucket: models, key: '{KEY}'}}}}"), "channels.a.key", "LF117", "remove it"),
         ((TRAIN, "{a: {fsx: ../x}}"), "channels.a.fsx", "LF963", "root"),
         ((TRAIN, "{a: {fsx: x}}", "  fsx: {size: 1200 GiB}\n", ""), "channels.a.fsx", "LF119", "storage"),
         ((COUNT, "bucket: model"), "bucket", "LF119", "'models'"),

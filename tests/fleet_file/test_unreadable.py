@@ -68,7 +68,7 @@ def test_huge_file_is_refused_by_its_size(tmp_path: Path, monkeypatch: pytest.Mo
 def test_no_utf8(tmp_path: Path) -> None:
     problem = problem_of(written(tmp_path, b"fleet: na\xefve"))
     assert problem.code.value == "LF103"
-    assert "position 10" in problem.message
+    assert "position 9" in problem.message
 
 
 @pytest.mark.parametrize(

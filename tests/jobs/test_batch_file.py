@@ -92,7 +92,7 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
         )
     assert codes(caught.value) == ["LF882", "LF882", "LF883", "LF883"]
     assert "write 'STEPS'" in str(caught.value)
-    assert "srun has it on HyperPod, not sbatch" in str(caught.value)
+    assert "it is an option of srun, not of sbatch" in str(caught.value)
 
 
 def test_a_file_without_the_block_takes_no_settings() -> None:

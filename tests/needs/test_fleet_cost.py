@@ -54,13 +54,13 @@ def test_what_comes_and_goes_costs_from_nothing_to_all():
     assert (cpu.hourly_minimum, cpu.hourly_maximum) == (0, 40)
     spot = lines["train/prepare", "c6i.8xlarge or c6a.8xlarge"]
     assert spot.hourly_maximum == 40
-    assert "spot costs less" in spot.note
+    assert "Spot costs less" in spot.note
 
 
 @pytest.mark.parametrize(
     ("others", "note"),
     [
-        ("count: 1\n    max: 3", "2 run at first"),
+        ("count: 1\n    max: 3", "2 start at first"),
         ("count: 1", ""),
         ("count: 2", ""),
         ("count: 1\n    max: 3\n    hosts: managed-instances", ""),

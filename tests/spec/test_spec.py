@@ -144,7 +144,7 @@ def test_a_token_is_for_a_value_of_a_mapping() -> None:
         ({"parts": {"x": "30 min"}}, "parts.x", "LF113", "Pause(seconds=…)"),
         ({"steps": ("30 min",)}, "steps[0]", "LF113", "Pause(seconds=…)"),
         ({"systems_id": "a"}, "systems_id", "LF110", "'system_id'"),
-        ({"how": Mode.SLOW}, "how", "LF110", "above"),
+        ({"how": Mode.SLOW}, "how", "LF110", "allowed arguments"),
     ],
 )
 def test_a_wrong_value_in_python_is_refused_with_its_place(
@@ -174,7 +174,7 @@ def test_a_range_is_checked_wherever_the_field_is() -> None:
     )
     found = {problem.where: problem for problem in check_fields(task)}
     assert list(found) == ["pause.seconds", "retry.times", "parts.x.seconds", "steps[0].seconds"]
-    assert (found["retry.times"].message, found["retry.times"].allowed) == ("the number is above 9", "1 to 9")
+    assert (found["retry.times"].message, found["retry.times"].allowed) == ("the number must be at most 9", "1 to 9")
     assert Task.model_json_schema()["$defs"]["Retry"]["properties"]["times"]["maximum"] == 9
 
 

@@ -305,13 +305,13 @@ def _is_of_service(problem: Problem, job: JobConfig) -> bool:
 _WRITTEN = (
     (re.compile(r"; in Python .*$"), ""),
     (
-        re.compile(r"shape=TrainedShape\(…\) with the numbers of its config\.json"),
-        "`shape: {parameters: 8 B, …}` with the numbers of its config.json, or `config:` with the file's path",
+        re.compile(r"shape=TrainedShape\(…\) with the numbers from the model's config\.json"),
+        "`shape: {parameters: 8 B, …}` with the numbers from the model's config.json, or `config:` with its path",
     ),
     (re.compile(r"\bkeep=(\d+)\b"), r"`checkpoint: {keep: \1}`"),
     (re.compile(r"\b(\w+)='([^']*)'"), r"`\1: \2`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
-    (re.compile(r"\bleave (?!it\b)(\w+) out\b"), r"leave `\1` out"),
+    (re.compile(r"\bremove (smp|[a-z]+_\w+)\b"), r"remove `\1`"),
     (re.compile(r": `training:` in a fleet file, TrainingRuntime in Python"), ": `training: {environments: {…}}`"),
 )
 

@@ -53,8 +53,8 @@ def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterato
 
 
 _OF_NOTEBOOKS = (
-    ("internet=True when that is meant", "write `internet: true` when that is meant"),
-    ("give it the network, where it has no public address", "write a `network`, where it has no public address"),
+    ("set internet=True to allow", "write `internet: true` to allow"),
+    ("set `network`, in which", "write a `network`, in which"),
     ("or None for an instance that is never stopped", "or `never`"),
 )
 """Texts of remedies for Python, and those for a fleet file."""
@@ -105,9 +105,9 @@ def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Probl
 _STUDIO_KEYS = {"lustre": "mount_fsx"}
 """Attributes of the file, by those of the construct."""
 _OF_STUDIO = (
-    ("give it a network", "write a `network` in place of `none`"),
-    ("or leave the file system out", "or write `fsx: false`"),
-    ("leave internet out", "leave `internet` out"),
+    ("set `network`", "write a `network` instead of `none`"),
+    ("or remove the file system", "or write `fsx: false`"),
+    ("give the domain a network", "write a `network`"),
 )
 """Texts of remedies for Python, and those for a fleet file."""
 

@@ -32,7 +32,7 @@ def check_shape_source(*, shape: object | None, config: str | None, unread: Sequ
         yield Problem(
             code=Code.CONTRADICTION,
             message="set only one of `shape` and `config`",
-            remedy="keep one of them",
+            remedy="remove one of them",
             path=("config",),
             value=config,
         )
