@@ -17,7 +17,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("terminal", "settings", "colour"),
+    ("terminal", "settings", "color"),
     [
         (True, {}, True),
         (True, {"NO_COLOR": "1"}, False),
@@ -28,11 +28,11 @@ def no_settings(monkeypatch: pytest.MonkeyPatch):
         (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
 )
-def test_colours(terminal: bool, settings: dict[str, str], colour: bool, monkeypatch: pytest.MonkeyPatch):
+def test_colors(terminal: bool, settings: dict[str, str], color: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    assert Screen.of_output().colour is colour
+    assert Screen.of_output().color is color
 
 
 def test_only_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch):

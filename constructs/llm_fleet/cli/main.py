@@ -29,8 +29,8 @@ from llm_fleet.rules.problem import FleetError
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit code.
 
-    0: done. 1: there are problems, all of them on standard error. 2: the command line itself is wrong. 3: AWS could
-    not be asked. 130: Ctrl-C. With `--json`, problems are on standard output too, as JSON.
+    0: done. 1: there are problems, which are on standard error. 2: the command line is wrong. 3: a call to AWS failed.
+    130: Ctrl-C. With `--json`, problems are also on standard output, as JSON.
     """
     arguments = argparse.Namespace()
     try:
@@ -41,14 +41,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return code
     except FleetError as error:
         return _reported(error, as_json=getattr(arguments, "json", False))
-    except SystemExit as leaving:  # argparse's own way out, with its message printed.
+    except SystemExit as leaving:  # argparse exits like this after it has printed its message.
         return leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
     except BrokenPipeError:
-        # The reader has gone, e.g. `| head`.
+        # The reader has closed the pipe, e.g. `| head`.
         _give_up_output()
         return 0
-    except OSError as error:  # Files tell their own problems; what is left is standard output, e.g. a full disk.
-        print(f"llm-fleet: the output cannot be written: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+    except (
+        OSError
+    ) as error:  # Errors of files are raised as problems, so this is one of standard output, e.g. a full disk.
+        print(f"llm-fleet: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         _give_up_output()
         return ExitCode.PROBLEMS
     except KeyboardInterrupt:
@@ -56,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reported(error: FleetError, *, as_json: bool) -> int:
-    """Print what is wrong and return the exit code."""
-    # What AWS or a node says stands in it, and must not steer the terminal.
+    """Print the problems and return the exit code."""
+    # Texts of AWS and of nodes are in it: control characters are removed.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
         from llm_fleet.cli.screen import print_json
@@ -68,7 +70,7 @@ def _reported(error: FleetError, *, as_json: bool) -> int:
 
 
 def _give_up_output() -> None:
-    """Lead what is left of the output nowhere: Python would complain when it flushes at exit."""
+    """Redirect standard output to /dev/null: Python would report an error when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -112,7 +114,7 @@ def _validate(arguments: argparse.Namespace) -> int:
 
     path = file_of(arguments)
     fleet = load_fleet(path)
-    reported = {
+    counts = {
         "cluster": len(fleet.clusters),
         "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
         "service": len(fleet.services),
@@ -126,12 +128,12 @@ def _validate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from llm_fleet.cli.screen import print_json
 
-        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": reported, "problems": []})
+        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": counts, "problems": []})
         return 0
-    without_nodes = any(number for what, number in reported.items() if what not in ("cluster", "node", "job"))
+    without_nodes = any(number for what, number in counts.items() if what not in ("cluster", "node", "job"))
     shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
-    found = [counted(number, what) for what, number in reported.items() if number or what in shown]
-    print(f"{path}: good; {', '.join(found)} in {fleet.region}")
+    found = [counted(number, what) for what, number in counts.items() if number or what in shown]
+    print(f"{path}: valid; {', '.join(found)} in {fleet.region}")
     return 0
 
 

@@ -9,18 +9,18 @@ from llm_fleet.rules.problem import AnyCode, FleetError, Problem
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """Exit code of a command."""
 
     FINE = 0
-    """Done, and nothing is wrong."""
+    """Done, without problems."""
     PROBLEMS = 1
-    """Something is wrong; it is told."""
+    """There are problems, which are printed."""
     USAGE = 2
-    """The command line itself is wrong."""
+    """The command line is wrong."""
     NOT_CHECKED = 3
-    """AWS could not be asked, or not of everything: credentials, a denied call, throttling, the network."""
+    """A call to AWS failed: credentials, a denied call, throttling, the network."""
     NOT_UNDERSTOOD = 4
-    """Done, without keys that were not understood: `import` names each, which may be misspelled."""
+    """Done, but `import` has left out unknown keys, which it prints: they may be misspelled."""
     INTERRUPTED = 130
     """Ctrl-C."""
 
@@ -31,12 +31,12 @@ def refuse(code: AnyCode, message: str, remedy: str, *, subject: str = "", value
 
 
 def is_of_aws(error: Exception) -> bool:
-    """Return whether AWS, or boto3 on the way to it, refuses. Known by name: boto3 need not be installed."""
+    """Return whether `error` is of AWS or boto3. Compares names: boto3 need not be installed."""
     return type(error).__module__.partition(".")[0] in ("botocore", "boto3")
 
 
 class Verbs(Protocol):
-    """What argparse's `add_subparsers` returns: its own class for that is private."""
+    """The result of argparse's `add_subparsers`, whose class is private."""
 
     def add_parser(
         self,
@@ -63,7 +63,7 @@ def add_verb(verbs: Verbs, name: str, *, help: str, examples: tuple[str, str]) -
 
 
 def checked(read: Callable[[str], object]) -> Callable[[str], str]:
-    """Return a `type` of argparse that takes the text as it is where `read` does not raise `FleetError`."""
+    """Return a `type` of argparse that returns the text unchanged if `read` does not raise `FleetError`."""
 
     def text_of(text: str) -> str:
         try:
@@ -76,7 +76,7 @@ def checked(read: Callable[[str], object]) -> Callable[[str], str]:
 
 
 def usage_words(error: FleetError) -> str:
-    """Return the first problem in one line, as argparse tells of wrong usage."""
+    """Return the first problem on one line, for argparse's usage errors."""
     problem = error.problems[0]
     return f"{problem.message}; {problem.remedy} [{problem.code}]"
 
@@ -85,7 +85,7 @@ _SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add_completion_to(verbs: Verbs, parser: Callable[[], argparse.ArgumentParser]) -> None:
-    """Add the command to the command line, whose whole `parser` it completes."""
+    """Add the command `completion`. `parser` returns the whole command line."""
     verb = add_verb(
         verbs,
         "completion",

@@ -107,7 +107,7 @@ def test_settings_that_the_run_does_not_report_can_be_set(place: Path) -> None:
         (
             ["-f", TRN1, "llama2-7b", "--set", "TENSOR_PARALLEL=3"],
             "LF882",
-            "the run in the fleet file tells this already",
+            "the run in the fleet file already sets this",
         ),
         (["-f", TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write 'COMPILE_STEPS'"),
         (["-f", TRN1, "llama2-7b", "--stage", "test-nccl"], "LF884", "run 'llama2-7b' has no such stage"),
@@ -292,7 +292,7 @@ def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, 
         (BOTH, [], "nobody told which of the cluster's users"),
         (ADA, ["--user", "adda"], "'ada'"),
         (ADA, ["--stage", "test-nccl"], "run 'tanuki' has no such stage"),
-        (ADA, ["--set", "STEPS=3"], "the run in the fleet file tells this already"),
+        (ADA, ["--set", "STEPS=3"], "the run in the fleet file already sets this"),
     ],
 )
 def test_what_cannot_be_submitted_is_reported_before_anything_is(

@@ -130,7 +130,7 @@ def test_who_cannot_ask_slurm_is_reported_how_to_do_without():
         Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why; --no-slurm leaves Slurm out"),
     ]
     monitoring = NodesView(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
-    lines = monitoring.text(Screen(width=None, colour=False, live=False)).splitlines()
+    lines = monitoring.text(Screen(width=None, color=False, live=False)).splitlines()
     assert "Slurm is not in the table: no plugin; install it; --no-slurm leaves Slurm out" in lines
     assert "Slurm is not in the table: no answer; see why; --no-slurm leaves Slurm out" in lines
 

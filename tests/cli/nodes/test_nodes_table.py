@@ -160,7 +160,7 @@ def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, mo
     def show(count: int) -> tuple[CannedAccount, str]:
         aws, lines = CannedAccount(hyperpod_answers(count)).lives(monkeypatch), slurm_lines(count)
         monitoring = look(listing_of(AwsClients(region="us-west-2"), PLACE), lambda _: read_slurm(lines))
-        return aws, monitoring.text(Screen(width=120, colour=True, live=True))
+        return aws, monitoring.text(Screen(width=120, color=True, live=True))
 
     few, many = (calls_of(lambda count=count: show(count)) for count in (100, 500))
     assert many - few < CALLS_A_NODE * 400
@@ -245,7 +245,7 @@ def test_throttling_is_borne_and_expired_credentials_are_not(capsys: pytest.Capt
 
 def test_where_the_end_is_cut_off_what_someone_should_look_at_is_on_top():
     monitoring = look(listing(node(index=1), node(index=2, status="Failure")), None)
-    lines = monitoring.top(Screen(width=150, colour=False, live=True)).splitlines()
+    lines = monitoring.top(Screen(width=150, color=False, live=True)).splitlines()
     assert lines[0].startswith("ml-cluster: 2 nodes")
     assert lines[2].startswith("trn1-2")
 
@@ -254,13 +254,13 @@ def test_what_aws_says_does_not_steer_the_terminal():
     monitoring = look(
         listing(node(status="Failure", message="\x1b[2Jgone\nand more"), message="\x1b]0;x\x07whole"), None
     )
-    text = monitoring.text(Screen(width=None, colour=False, live=False))
+    text = monitoring.text(Screen(width=None, color=False, live=False))
     assert "\x1b" not in text
     assert "[2Jgone and more" in text
 
 
 @pytest.mark.parametrize(("width", "columns"), [(None, 2), (150, 2), (90, 0)])
 def test_a_screen_of_medium_width_keeps_what_is_needed_at_night(width: int | None, columns: int):
-    text = look(listing(node()), None).text(Screen(width=width, colour=False, live=False))
+    text = look(listing(node()), None).text(Screen(width=width, color=False, live=False))
     assert text.splitlines()[0].split()[1:].count("INSTANCE") + text.splitlines()[0].split().count("TYPE") == columns
     assert "trn1-1" in text

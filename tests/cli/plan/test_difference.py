@@ -17,7 +17,7 @@ from llm_fleet.cli.screen import Screen
 from local.aws.resources.schemas import create_only_paths, schema_of
 from local.aws.resources.spec import type_specs
 
-WIDE = Screen(width=None, colour=False, live=False)
+WIDE = Screen(width=None, color=False, live=False)
 
 
 def stack(**resources: Mapping[str, Any]) -> StackTemplate:

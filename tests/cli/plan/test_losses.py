@@ -13,7 +13,7 @@ from llm_fleet.cli.plan.whole_plan import difference_section
 from llm_fleet.cli.screen import Screen
 from tests.cli.canned_account import CannedAccount
 
-WIDE = Screen(width=None, colour=False, live=False)
+WIDE = Screen(width=None, color=False, live=False)
 FILES, CLUSTER = "AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"
 KEY, PROFILE, DATABASE = "AWS::KMS::Key", "AWS::SageMaker::UserProfile", "AWS::RDS::DBCluster"
 BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"

@@ -167,8 +167,8 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def luminance(colour: str) -> float:
-    channels = [int(part, 16) / 255 for part in re.findall("..", colour.removeprefix("#"))]
+def luminance(color: str) -> float:
+    channels = [int(part, 16) / 255 for part in re.findall("..", color.removeprefix("#"))]
     red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

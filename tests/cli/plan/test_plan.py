@@ -166,7 +166,7 @@ def test_forty_columns():
     assert "  an hour: $98.92" in [line.rstrip() for line in ran.lines]
 
 
-def test_a_pipe_has_a_line_a_row_and_no_colour():
+def test_a_pipe_has_a_line_a_row_and_no_color():
     ran = run("plan", str(TRN1), *QUICK)
     assert ran.code == 0
     assert "\x1b" not in ran.out

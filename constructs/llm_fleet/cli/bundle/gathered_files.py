@@ -239,7 +239,7 @@ class GatheredFiles:
     missing: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     """Files that could not be collected: `name`, `why` and, if there is one, `remedy`."""
     refused: list[FleetError] = field(default_factory=list[FleetError])
-    """Why, of what was asked for."""
+    """Calls that AWS refused."""
 
 
 def gather_files(

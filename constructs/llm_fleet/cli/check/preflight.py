@@ -193,14 +193,14 @@ def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
 
 def _reported(text: str, screen: Screen) -> str:
     head, *rest = text.split("\n")
-    lines = [painted(plain_text(head), Tone.STRONG, colour=screen.colour), *map(plain_text, rest)]
+    lines = [painted(plain_text(head), Tone.STRONG, color=screen.color), *map(plain_text, rest)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _refused_calls(outcomes: Sequence[Outcome], screen: Screen) -> str:
     """Return the calls that AWS refused, each action once, with the remedy."""
     refused = {one.action: one.problems[0] for one in outcomes if one.verdict is Verdict.NOT_CHECKED and one.problems}
-    lines = [painted("not checked", Tone.STRONG, colour=screen.colour)] if refused else []
+    lines = [painted("not checked", Tone.STRONG, color=screen.color)] if refused else []
     for action, problem in refused.items():
         remedy = problem.remedy.replace("the call", action, 1)
         lines.append(f"  {action}  [{problem.code.value}]")

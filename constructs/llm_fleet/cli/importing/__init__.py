@@ -1,4 +1,4 @@
-"""`llm-fleet import`: what it is given, and what it does."""
+"""The command `llm-fleet import`."""
 
 import argparse
 import sys
@@ -38,7 +38,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def import_(arguments: argparse.Namespace) -> int:
-    """Turn a request into a fleet file."""
+    """Print or write the fleet file. Returns 4 if unknown keys were left out."""
     from llm_fleet.cli.importing.importer import ImportFailure, import_request
     from llm_fleet.cli.write_files import write_file
 

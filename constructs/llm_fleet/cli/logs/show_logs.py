@@ -77,7 +77,7 @@ def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
         having = [run for run in runs if run.code == code]
         remedy = next((run.remedy for run in having if run.remedy), None)
         count = counted(len(having), "node")
-        reported.append(f"{painted(str(code), Tone.BAD, colour=screen.colour)} on {count}")
+        reported.append(f"{painted(str(code), Tone.BAD, color=screen.color)} on {count}")
         reported += [f"  remedy: {remedy}"] if remedy else []
         reported.append(f"  more: docs/node-failures/{code}.md")
     return "".join(f"{line}\n" for line in reported)

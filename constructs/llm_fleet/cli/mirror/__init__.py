@@ -1,4 +1,4 @@
-"""`llm-fleet mirror lock`, `build` and `check`: what they are given, and what they do."""
+"""The commands `llm-fleet mirror lock`, `build` and `check`."""
 
 import argparse
 import sys
@@ -112,7 +112,7 @@ def _lock(arguments: argparse.Namespace) -> int:
     kept = [file for file in read_lock(arguments.keep) if file.system != arguments.system] if arguments.keep else []
     with tempfile.TemporaryDirectory(prefix="llm-fleet-") as scratch:
         found = resolve(Request.of(arguments), Path(scratch))
-    # Files for any system are in both.
+    # Both have the files for any system.
     files = list({(file.name, file.version, file.system): file for file in (*kept, *found)}.values())
     write_file(arguments.out, lock_text(files), force=arguments.force)
     total = sum(file.size for file in files)
@@ -121,24 +121,22 @@ def _lock(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    """Fill a mirror."""
+    """Upload missing files to the mirror."""
     from llm_fleet.cli.mirror.build import build
     from llm_fleet.cli.mirror.locked_file import open_store, read_lock
 
     files = read_lock(arguments.lock)
     put = build(files, open_store(arguments.to, arguments.region), arguments.cache)
-    print(
-        f"{arguments.to}: {put} files put there, {len({file.key for file in files}) - put} were there", file=sys.stderr
-    )
+    print(f"{arguments.to}: {put} files uploaded, {len({file.key for file in files}) - put} existed", file=sys.stderr)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    """Prove a mirror."""
+    """Verify the mirror."""
     from llm_fleet.cli.mirror.build import check
     from llm_fleet.cli.mirror.locked_file import open_store, read_lock
 
     files = read_lock(arguments.lock)
     count = check(files, open_store(arguments.to, arguments.region), quick=arguments.quick)
-    print(f"{arguments.to}: all {count} files are there{'' if arguments.quick else ' and unchanged'}")
+    print(f"{arguments.to}: all {count} files exist{'' if arguments.quick else ' and are unchanged'}")
     return 0

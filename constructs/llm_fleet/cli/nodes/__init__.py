@@ -1,4 +1,4 @@
-"""`llm-fleet nodes`: what it is given, and what it does."""
+"""The command `llm-fleet nodes`."""
 
 import argparse
 import math
@@ -44,14 +44,14 @@ def add_to(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
+    """Print the nodes. Returns 1 if a node needs attention, 3 if Slurm should have been queried and was not."""
     from llm_fleet.cli.nodes.nodes_table import watch
     from llm_fleet.cli.screen import Screen, print_json, progress
 
     if arguments.json and arguments.watch is not None:
-        arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
+        arguments.usage("set only one of --watch and --json; run --json in a loop instead")
     if arguments.no_slurm and arguments.status == "differs":
-        arguments.usage("--status differs compares AWS with Slurm: leave --no-slurm out")
+        arguments.usage("--status differs compares AWS with Slurm: remove --no-slurm")
     seen = _Looking(arguments)
     if arguments.watch is not None:
         watch(seen.look, arguments.watch)
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Looking:
-    """Looks at the nodes that are asked for."""
+    """Reads the requested nodes."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         from llm_fleet.cli.clients import AwsClients
@@ -77,7 +77,7 @@ class _Looking:
         self._clients = AwsClients(region=self._place.region)
 
     def look(self, seen: "Seen | None" = None) -> "NodesView":
-        """Return what is there now."""
+        """Return the current state."""
         from llm_fleet.cli.nodes.list_nodes import listing_of
         from llm_fleet.cli.nodes.nodes_table import NodesView, check_group, check_status, keeps, look
         from llm_fleet.cli.nodes.slurm_view import ask_slurm
@@ -98,5 +98,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not _LEAST <= seconds <= _MOST:
-        raise argparse.ArgumentTypeError(f"{_LEAST:g} to {_MOST:g} seconds: AWS counts calls")
+        raise argparse.ArgumentTypeError(f"write {_LEAST:g} to {_MOST:g} seconds, because AWS limits calls")
     return seconds

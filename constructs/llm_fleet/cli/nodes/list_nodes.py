@@ -1,7 +1,7 @@
 """Lists the nodes of a HyperPod cluster, of a ParallelCluster and of a service.
 
-ListClusterNodes tells names of the form `ip-10-1-2-3`, which hold the address; DescribeClusterNode would tell more, one
-node a call, and is not asked: 2,000 nodes would take 2,000 calls.
+ListClusterNodes returns names of the form `ip-10-1-2-3`, which contain the address. DescribeClusterNode returns more,
+but is not called: 2,000 nodes would take 2,000 calls.
 """
 
 import re
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _HYPERPOD_CALL = "list_cluster_nodes"
 _HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
 _RUNNING = "Running"
-_EKS = "EKS orchestrates this cluster, not Slurm: `kubectl get nodes` shows Kubernetes' view"
+_EKS = "this cluster uses EKS, not Slurm: run `kubectl get nodes` for the state in Kubernetes"
 _WORDS = {"controller": NodeRole.CONTROLLER, "login": NodeRole.LOGIN}
-"""Where nobody tells what a group is for, its name may."""
+"""Names of groups whose role is not known otherwise."""
 
 
 def hyperpod_listing(
@@ -62,7 +62,7 @@ def hyperpod_listing(
 
 
 def _wants_unlaunched(cluster: Reported) -> dict[str, Any]:
-    """Return what makes the service tell of nodes that have no machine yet: only `Continuous` knows such."""
+    """Return the parameter that includes nodes without an instance, which exist only with `Continuous`."""
     return {"IncludeNodeLogicalIds": True} if cluster.get("NodeProvisioningMode") == "Continuous" else {}
 
 
@@ -76,7 +76,7 @@ def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Ca
 
 
 def _pages(pace: Pace, call: Callable[..., Any], request: Mapping[str, Any], token: str) -> Iterator[Reported]:
-    """Yield the pages of an answer, whose next one has the `token`; botocore's paginators do not wait between them."""
+    """Yield the pages of a response by its `token`; botocore's paginators do not wait between pages."""
     more: dict[str, Any] = {}
     while True:
         pace.take()
@@ -88,7 +88,7 @@ def _pages(pace: Pace, call: Callable[..., Any], request: Mapping[str, Any], tok
 
 
 def _role(group: Reported, roles: Mapping[str, NodeRole]) -> NodeRole | None:
-    """Return what a group is for: by AWS, else by the fleet file, else by its name."""
+    """Return the role of a group: from AWS, else from the fleet file, else from its name."""
     name = str(group["InstanceGroupName"])
     reported = str(part(group, "SlurmConfig").get("NodeType", "")).lower()
     if reported in set(NodeRole):
@@ -101,7 +101,7 @@ def _role(group: Reported, roles: Mapping[str, NodeRole]) -> NodeRole | None:
 def _hyperpod_count(group: Reported) -> GroupCount:
     """Return the counts of a group that has `TargetCount`, which is optional in the service's model.
 
-    `TargetStateCount` does not stand in for it: it counts the nodes that run the wanted image (botocore's model).
+    `TargetStateCount` is no replacement: it counts the nodes that run the target image (botocore's model).
     """
     wanted, current = int(group["TargetCount"]), int(group.get("CurrentCount", 0))
     return GroupCount(group=str(group["InstanceGroupName"]), current=current, wanted=wanted)
@@ -140,16 +140,16 @@ _THERE = ["pending", "running", "shutting-down", "stopping", "stopped"]
 
 
 def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
-    """Return the cluster's nodes. Raises `AwsRefusal`, or `FleetError` (LF1100) when there is none."""
+    """Return the cluster's nodes. Raises `AwsRefusal`, or `FleetError` (LF1100) if there are none."""
     with aws_errors_reported(str(place)):
         instances = _instances(clients, place.name, seen)
     if not instances:
         refuse(
             NodesCode.NO_NODES,
-            "no instance of this cluster is in the region",
-            "see that it is deployed, and that --region is its own; "
-            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` shows "
-            "all there are",
+            "the cluster has no instances in this Region",
+            "check that it is deployed, and check --region; "
+            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` lists "
+            "the instances of all clusters",
             subject=str(place),
         )
     name = _newest(instances)
@@ -158,7 +158,7 @@ def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable
 
 
 def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[Reported]:
-    # Its name ends in eight digits of a hash of what no update changes, which only a synth could tell.
+    # The name ends in eight digits of a hash that only a synth can calculate.
     filters = [
         {"Name": f"tag:{_CLUSTER}", "Values": [name, f"{name}-????????"]},
         {"Name": "instance-state-name", "Values": _THERE},
@@ -172,7 +172,7 @@ def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> l
 
 
 def _newest(instances: list[Reported]) -> str:
-    """Return the name of the cluster: of two, as long as one takes the other's place, the new one's."""
+    """Return the name of the cluster; during a replacement, that of the new one."""
     heads = [one for one in instances if _tags(one).get(_TYPE) == "HeadNode"]
     return _tags(max(heads or instances, key=lambda one: one["LaunchTime"]))[_CLUSTER]
 
@@ -209,14 +209,14 @@ _INTERFACE = "ElasticNetworkInterface"
 def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
     """Return the hosts and tasks of the service. Its ECS cluster has its name.
 
-    Raises `AwsRefusal`, or `FleetError` (LF1008) when neither the service nor anything of it is there.
+    Raises `AwsRefusal`, or `FleetError` (LF1008) if neither the service nor a host of it exists.
     """
     name = place.name
     requested = _Ecs(clients, name)
     services = living_services(clients, place)
     with aws_errors_reported(str(place)):
         hosts = requested.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
-        # Of a service that is not there ECS refuses to list tasks, while its hosts may be there already.
+        # ECS refuses to list the tasks of a service that does not exist, but its hosts may exist already.
         tasks = requested.all("list_tasks", "taskArns", "describe_tasks", serviceName=name) if services else []
         machines = _machines(clients, [str(one["ec2InstanceId"]) for one in hosts if one.get("ec2InstanceId")])
     if not (services or hosts or tasks):
@@ -240,25 +240,25 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
 
 
 def living_services(clients: AwsClients, place: Place) -> list[Reported]:
-    """Return what ECS tells of the service: one, or none where it is not there. Raises `AwsRefusal`."""
+    """Return ECS's description of the service in a list, empty if it does not exist. Raises `AwsRefusal`."""
     with aws_errors_reported(str(place)):
         answer = cast("Reported", clients.ecs.describe_services(cluster=place.name, services=[place.name]))
-    # ECS tells of a deleted service for a while.
+    # ECS still returns a deleted service for a while.
     return [one for one in answer["services"] if one.get("status") != "INACTIVE"]
 
 
 def refuse_gone(place: Place) -> NoReturn:
-    """Refuse to tell of a service of which nothing is there (LF1008)."""
+    """Refuse a service that does not exist (LF1008)."""
     refuse(
         CommandCode.GONE,
-        "there is no such service: not yet, or no longer",
-        "see that it was deployed, in this region and account; `llm-fleet events` tells why a stack was rolled back",
+        "the service does not exist",
+        "check that it is deployed in this Region and account; `llm-fleet events` shows why a stack was rolled back",
         subject=str(place),
     )
 
 
 class _Ecs:
-    """Asks ECS page by page."""
+    """Lists and describes resources of ECS, page by page."""
 
     def __init__(self, clients: AwsClients, cluster: str) -> None:
         self._client: Any = clients.ecs
@@ -266,7 +266,7 @@ class _Ecs:
         self._pace = Pace(api_rate(_SERVICE_CALL))
 
     def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Reported]:
-        """Return what the operation `describes` tells of everything that `lists` names."""
+        """Return the results of the operation `describes` for all ids of the operation `lists`."""
         key = arns.removesuffix("Arns") + "s"
         request = {"cluster": self._cluster, "maxResults": page_size(_SERVICE_CALL), **more}
         found: list[Reported] = []
@@ -278,7 +278,7 @@ class _Ecs:
 
 
 def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Reported]:
-    """Return what EC2 tells of the hosts, by id; one that is gone already is left out."""
+    """Return EC2's descriptions of the hosts by id, without terminated ones."""
     if not ids:
         return {}
     pages = clients.ec2.get_paginator("describe_instances").paginate(
@@ -289,7 +289,7 @@ def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Reported]:
 
 
 def _last_event(service: Reported) -> str:
-    """Return why the service lacks tasks, in ECS's words; nothing when it lacks none."""
+    """Return ECS's message about missing tasks; empty if none is missing."""
     if not service or service["runningCount"] >= service["desiredCount"]:
         return ""
     events: Sequence[Reported] = service.get("events", [])
@@ -307,7 +307,7 @@ def _host(reported: Reported, machine: Reported) -> Node:
         instance_id=reported.get("ec2InstanceId"),
         status=status,
         running=status == "ACTIVE" and connected,
-        message=str(reported.get("statusReason") or "") or ("" if connected else "ECS's agent is not connected"),
+        message=str(reported.get("statusReason") or "") or ("" if connected else "the ECS agent is not connected"),
         instance_type=machine.get("InstanceType") or attributes.get("ecs.instance-type"),
         launched=machine.get("LaunchTime") or reported.get("registeredAt"),
         zone=part(machine, "Placement").get("AvailabilityZone") or attributes.get("ecs.availability-zone"),
@@ -344,16 +344,16 @@ def _task(reported: Reported, where: Mapping[str, str]) -> Node:
 
 
 Seen = Callable[[int], None]
-"""Told how many nodes there are so far."""
+"""Called with the number of nodes so far."""
 
 
 def listing_of(
     clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None, seen: Seen | None = None
 ) -> Listing:
-    """Return the nodes of `place`, by group and in the order of their launch, and what AWS tells of the whole.
+    """Return the nodes of `place`, by group and launch time, and the state of the cluster or service.
 
-    `roles`: of HyperPod's instance groups, where AWS may not tell them (`roles_of_place`). Raises `AwsRefusal`, or
-    `FleetError` (LF1008, LF1100) where there is nothing.
+    `roles`: roles of HyperPod's instance groups, which AWS may not return (`roles_of_place`). Raises `AwsRefusal`, or
+    `FleetError` (LF1008, LF1100) if there are no nodes.
     """
     reported: Seen = seen or (lambda _: None)
     if place.kind is Kind.HYPERPOD:
@@ -364,13 +364,13 @@ def listing_of(
 
 
 _WHOLE_ID = re.compile(r"i-[0-9a-f]{8,17}|[0-9a-f]{16,}")
-"""Of an instance, or of a task of ECS."""
+"""Id of an instance or of an ECS task."""
 
 
 def wanted_id(clients: AwsClients, place: Place, requested: str, *, fleet: "Fleet | None" = None) -> str:
-    """Return the instance id, of a service's task the task's id, of the node that `asked` means (`wanted_node`).
+    """Return the instance id (for a task of a service, the task id) of the node `requested`, as `wanted_node` reads it.
 
-    A whole id is returned as it is, and nobody is asked: logs and events outlive the node. Raises `AwsRefusal`,
+    A complete id is returned without a call, because logs and events outlive the node. Raises `AwsRefusal`,
     `FleetError` (LF1100 to LF1103).
     """
     word = requested.strip()
@@ -381,8 +381,8 @@ def wanted_id(clients: AwsClients, place: Place, requested: str, *, fleet: "Flee
     if found is None:
         refuse(
             NodesCode.NODE_NOT_RUNNING,
-            f"{node.label} has no machine yet",
-            "wait until it has one, `llm-fleet nodes --watch` shows it",
+            f"{node.label} has no instance yet",
+            "wait until it has one (`llm-fleet nodes --watch`)",
             subject=str(place),
             value=requested,
         )

@@ -1,4 +1,4 @@
-"""`llm-fleet plan`: what it is given, and what it does."""
+"""The command `llm-fleet plan`."""
 
 import argparse
 from pathlib import Path
@@ -42,7 +42,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    """Print the plan. Raises `FleetError` with what is wrong with the fleet, or with its synthesis."""
+    """Print the plan. Raises `FleetError` with the errors of the fleet file or of its synthesis."""
     from llm_fleet.cli.plan.whole_plan import refuse_without_synth, whole_plan
     from llm_fleet.cli.verb import usage_words
     from llm_fleet.rules.problem import FleetError

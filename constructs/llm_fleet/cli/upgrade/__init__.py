@@ -1,4 +1,4 @@
-"""`llm-fleet upgrade`: what it is given, and what it does."""
+"""The command `llm-fleet upgrade`."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ def _image(text: str) -> None:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Print the plan; the exit code is 3 where Slurm should have been asked which jobs run, and could not be."""
+    """Print the plan. Returns 3 if Slurm could not be queried for running jobs."""
     from llm_fleet.cli.screen import Screen, print_json
     from llm_fleet.cli.upgrade.upgrades import show_plan
     from llm_fleet.cli.verb import ExitCode
@@ -78,5 +78,5 @@ def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan"
         plan.jobs, why = running_jobs(fleet, place)
         plan.not_checked = why if plan.jobs is None else None
     if plan.jobs is None:
-        plan.before.append(f"{ASK}   # which jobs run, on the controller; not asked: {why}")
+        plan.before.append(f"{ASK}   # running jobs, on the controller; not queried: {why}")
     return plan
