@@ -1,8 +1,9 @@
 """Trains a small character model on the text of the channel `train`: an example of a SageMaker job's script.
 
-It reads its folders from the variables that SageMaker sets (SM_CHANNEL_TRAIN, SM_MODEL_DIR). It writes a checkpoint every
-few steps and on SIGTERM, continues from the newest one after a restart, and prints the lines from which SageMaker reads
-the job's metrics. With torchrun every process trains on its own part of the data; the first one writes the checkpoints.
+It reads its folders from the variables that SageMaker sets (SM_CHANNEL_TRAIN, SM_MODEL_DIR). It writes a checkpoint
+every few steps and on SIGTERM, continues from the newest one after a restart, and prints the lines from which SageMaker
+reads the job's metrics. With torchrun every process trains on its own part of the data; the first one writes the
+checkpoints.
 """
 
 import argparse
