@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class CharacterModel(nn.Module):
-    """Guesses the next character from the ones before it."""
+    """Predicts the next character from the previous ones."""
 
     def __init__(self, characters: int, width: int) -> None:
         super().__init__()
@@ -28,31 +28,31 @@ class CharacterModel(nn.Module):
         self.head = nn.Linear(width, characters)
 
     def forward(self, text: torch.Tensor) -> torch.Tensor:
-        """Return a score for each character after each place of `text` (batch, length)."""
+        """Return a score for each next character at each position of `text` (batch, length)."""
         states, _ = self.recurrent(self.embedding(text))
         return self.head(states)
 
 
 class Checkpoints:
-    """Folder of `step-00000100.pt` files; SageMaker copies it to S3 as they come."""
+    """Folder of `step-00000100.pt` files; SageMaker copies new files to S3."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def newest(self) -> Path | None:
-        """Return the last one that is whole."""
+        """Return the last complete checkpoint."""
         return max(self.folder.glob("step-*.pt"), default=None)
 
     def save(self, step: int, state: dict) -> None:
-        """Write one under another name first: a job that is killed meanwhile leaves no half of one."""
+        """Write to another name first, so that a killed job leaves no incomplete checkpoint."""
         place = self.folder / f"step-{step:08}.pt"
         torch.save(state, place.with_suffix(".part"))
         place.with_suffix(".part").rename(place)
 
 
 def arguments() -> argparse.Namespace:
-    """Return the hyperparameters; SageMaker's toolkit hands them over as `--name value`."""
+    """Return the hyperparameters; SageMaker's toolkit passes them as `--name value`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=16)
@@ -79,7 +79,7 @@ def main() -> None:
     if world > 1:
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     stopping: list[int] = []
-    # SageMaker sends this and waits two minutes when a job is stopped, or runs for longer than it may.
+    # SageMaker sends this when a job is stopped or reaches its maximum run time, and waits two minutes.
     signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
 
     text = read_text(Path(os.environ["SM_CHANNEL_TRAIN"]))
