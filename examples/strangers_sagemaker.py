@@ -1,4 +1,4 @@
-"""A notebook, an endpoint with a time to live and a watched training job in your own stack: see the lines between markers.
+"""A notebook, an endpoint with a time to live and a watched training job in your own stack: the lines between markers.
 
 python examples/strangers_sagemaker.py      synthesizes it to cdk.out, without an AWS account
 """
