@@ -190,7 +190,7 @@ def test_the_time_to_the_first_token_of_tgi_is_a_sum_of_three():
 
 def test_what_is_requested_for_is_shown():
     shown = set(graphs())
-    for what in ("first token", "waiting", "Errors", "Targets", "Neuron", "refused"):
+    for what in ("first token", "Waiting", "Errors", "Targets", "Neuron", "refused"):
         assert any(what in title for title in shown), what
     assert not any("Neuron" in title for title in _titles(body(neuron_health=False)))
 

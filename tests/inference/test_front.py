@@ -158,7 +158,7 @@ def test_exactly_the_allowed_are_let_in(fronts: Fronts) -> None:
 def test_that_everybody_is_let_in_is_said_plainly(fronts: Fronts) -> None:
     rules = fronts.only("Tokens", "SecurityGroup")["SecurityGroupIngress"]
     reported = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
-    assert reported == {"everybody on the internet, as asked for"}
+    assert reported == {"the whole internet, as set"}
 
 
 def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:

@@ -66,7 +66,7 @@ def test_one_character_more_is_refused(prefix: str):
     model = Model(s3_uri=f"s3://{'b' * 63}/{prefix + 6 * prefix[:1]}", shape=SHAPE)
     (problem,) = check_model(model)
     assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("s3_uri",))
-    assert "bytes of the user data" in problem.message
+    assert "too long for the hosts' user data" in problem.message
     assert f"up to {ROOM} bytes" in problem.allowed
 
 
@@ -74,9 +74,9 @@ def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
     location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
     assert check_model(Model(s3_uri=location, shape=SHAPE)) == []
     (longer,) = check_model(Model(s3_uri=location + "p", shape=SHAPE))
-    assert "bytes of the user data" in longer.message
+    assert "too long for the hosts' user data" in longer.message
     (wider,) = check_model(Model(s3_uri=location[:-1] + "*", shape=SHAPE))
-    assert "by which IAM would grant more" in wider.message
+    assert "which IAM policies interpret" in wider.message
 
 
 def test_a_prefix_that_is_not_known_yet_passes():

@@ -66,7 +66,7 @@ def test_a_number_of_tasks_that_follows_the_load_is_not_in_the_template(talk: Se
 def test_a_task_may_load_for_as_long_as_its_model_takes(talk: Served, hub: Served, managed: Served):
     grace = [each.service["Properties"]["HealthCheckGracePeriodSeconds"] for each in (talk, hub, managed)]
     assert grace[0] == 1080
-    assert grace[1] == 7200, "as told"
+    assert grace[1] == 7200, "as set"
     assert grace[2] > 3600, "compiled when it starts"
 
 
@@ -235,7 +235,7 @@ def test_who_may_come_in(stack: cdk.Stack, service: InferenceService):
 
 def test_outputs(hub: Served):
     outputs = {output["Description"]: output["Value"] for output in hub.template["Outputs"].values()}
-    assert outputs["What clients write as model"] == "llama"
+    assert outputs["Value of model in requests"] == "llama"
     assert str(outputs["Base URL for OpenAI clients"]).endswith("/v1']]}")
     assert "get-secret-value" in str(outputs["Prints the API key"])
     assert len(outputs) == 8

@@ -50,7 +50,7 @@ def test_good_steps_pass(changed: dict[str, Any]) -> None:
         ({"name": "My-Tools"}, "LF422", "My-Tools.name", "'my_tools'"),
         ({"name": "2"}, "LF422", "2.name", "lower-case"),
         ({"needs": ["mount_luster"]}, "LF421", "tools.needs[0]", "'mount_lustre'"),
-        ({"needs": ["tools"]}, "LF423", "tools.needs", "take one"),
+        ({"needs": ["tools"]}, "LF423", "tools.needs", "remove one"),
         ({"roles": []}, "LF424", "tools.roles", "one role"),
         ({"timeout_seconds": 0}, "LF426", "tools.timeout_seconds", "write 1"),
         ({"timeout_seconds": 7201}, "LF426", "tools.timeout_seconds", "write 7200"),
@@ -85,10 +85,10 @@ def test_circles() -> None:
     ("script", "files", "said"),
     [
         ("tool.sh", {"tools.sh": b""}, "is not in the folder"),
-        ("/tools.sh", {}, "no path below"),
-        ("../tools.sh", {}, "no path below"),
-        ("", {}, "no path below"),
-        ("tools.sh", {"tools.sh": b"#!/bin/bash\r\n"}, "Windows line ends"),
+        ("/tools.sh", {}, "must be a path in"),
+        ("../tools.sh", {}, "must be a path in"),
+        ("", {}, "must be a path in"),
+        ("tools.sh", {"tools.sh": b"#!/bin/bash\r\n"}, "Windows line endings"),
         ("tools", {"tools": b"echo"}, "no #! line"),
     ],
 )
@@ -140,7 +140,7 @@ def test_another_version_is_another_package() -> None:
 
 def test_nodes_that_fetch_nothing_install_nothing() -> None:
     (problem,) = check_neuron_pinned("2.28.1", None)
-    assert "fetch nothing" in problem.message
+    assert "`downloads` is required" in problem.message
 
 
 def test_an_unknown_release_is_reported_elsewhere() -> None:

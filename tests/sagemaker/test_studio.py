@@ -182,7 +182,7 @@ def test_instances_beyond_those_allowed_are_refused_by_the_role(plain: Synthesiz
 
 def test_cloudtrail_reports_who_it_was(plain: Synthesized):
     (role,) = [
-        one for one in plain.of_type("AWS::IAM::Role").values() if one["Description"] == "People in SageMaker Studio"
+        one for one in plain.of_type("AWS::IAM::Role").values() if one["Description"] == "Users of SageMaker Studio"
     ]
     (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
     assert set(trust["Action"]) == {"sts:AssumeRole", "sts:SetSourceIdentity"}

@@ -97,10 +97,10 @@ def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
     ("given", "word"),
     [
         ([1], "a JSON object"),
-        ({"hyperparamters": {}}, "not known"),
-        ({"hyperparameters": ["epochs"]}, "an object of texts"),
-        ({"name_suffix": ""}, "must be a text"),
-        ({"checkpoints": "checkpoint-3"}, "a place in S3"),
+        ({"hyperparamters": {}}, "unknown key"),
+        ({"hyperparameters": ["epochs"]}, "an object of strings"),
+        ({"name_suffix": ""}, "must be a string"),
+        ({"checkpoints": "checkpoint-3"}, "an S3 URI"),
     ],
 )
 def test_bad_input_fails_before_anything_is_made(plain: MachineOnAws, given: Any, word: str) -> None:

@@ -303,5 +303,5 @@ def test_who_brings_a_key_from_elsewhere_is_reported_what_it_must_let(stack: cdk
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     cluster = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
     TrainingWatch(stack, "Watch", name="fleet", clusters=[cluster], encryption_key=key)
-    reported = Match.string_like_regexp("must let events.amazonaws.com kms:Decrypt")
+    reported = Match.string_like_regexp("must allow events.amazonaws.com kms:Decrypt")
     assert len(Annotations.from_stack(stack).find_warning("*", reported)) == 1

@@ -106,15 +106,6 @@ def _no_number(value: object, code: AnyCode, *path: str, what: str, allowed: str
     )
 
 
-def duration(seconds: int) -> str:
-    """Return `seconds` in the largest unit of the fleet file that divides them, e.g. `28 days`, `90 min`."""
-    for unit, worth in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds and seconds % worth == 0:
-            count = seconds // worth
-            return f"{count} {'day' if unit == 'days' and count == 1 else unit}"
-    return f"{seconds} s"
-
-
 def check_retention_days(days: int | None, code: AnyCode, *path: str) -> list[Problem]:
     """Check that CloudWatch Logs supports a retention of `days`; `None` is the default."""
     choices = address_facts().log_retention_days

@@ -38,13 +38,13 @@ NOT_CONTINUOUS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("spoilt", "code", "where", "said"),
     [
-        (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["is above 16"]),
-        (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["is above 16"]),
+        (cluster(subnet_ids=("subnet-0abc",) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
+        (cluster(subnet_ids=(TOKEN,) * 17), Code.SUBNET_NUMBER, "subnet_ids", ["must be at most 16"]),
         (
             cluster(security_group_ids=("sg-0abc",) * 6),
             Code.SECURITY_GROUP_NUMBER,
             "security_group_ids",
-            ["is above 5"],
+            ["must be at most 5"],
         ),
         (cluster(subnet_ids=("compute-subnet",)), Code.SUBNET_ID, "subnet_ids[0]", ["'subnet-…'"]),
         (cluster(security_group_ids=("default",)), Code.SUBNET_ID, "security_group_ids[0]", ["'sg-…'"]),
@@ -59,7 +59,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(region="eu-west-3", availability_zone_id=None, mounts=()),
             Code.REGION_WITHOUT_HYPERPOD,
             "region",
-            ["HyperPod is not in eu-west-3", "eu-west-1, eu-west-2, sa-east-1"],
+            ["AWS does not offer HyperPod in eu-west-3", "eu-west-1, eu-west-2, sa-east-1"],
         ),
         (
             cluster(CONTROLLER, WORKERS, changed(WORKERS, partition="other")),
@@ -195,16 +195,16 @@ def test_one_mistake(spoilt: PlacedCluster, code: Code, where: str, said: list[s
 @pytest.mark.parametrize(
     ("name", "in_message", "repaired"),
     [
-        ("ml_cluster", "holds an underscore", "ml-cluster"),
-        ("ml cluster.2", "holds a space, a dot", "ml-cluster-2"),
+        ("ml_cluster", "contains an underscore", "ml-cluster"),
+        ("ml cluster.2", "contains a space, a dot", "ml-cluster-2"),
         ("-ml-cluster", "begins or ends with a hyphen", "ml-cluster"),
         ("ml-cluster-", "begins or ends with a hyphen", "ml-cluster"),
-        ("a" * 64, "is 64 characters long, 1 too many", "a" * 63),
-        ("_" * 64, "is 64 characters long, 1 too many and holds an underscore", None),
-        ("klüster", "holds 'ü'", "kl-ster"),
+        ("a" * 64, "has 64 characters, 1 too many", "a" * 63),
+        ("_" * 64, "has 64 characters, 1 too many and contains an underscore", None),
+        ("klüster", "contains 'ü'", "kl-ster"),
         ("", "is empty", None),
-        ("___", "holds an underscore", None),
-        ("ml-cluster\n", "holds '\\n'", "ml-cluster"),
+        ("___", "contains an underscore", None),
+        ("ml-cluster\n", "contains '\\n'", "ml-cluster"),
     ],
 )
 def test_cluster_name(name: str, in_message: str, repaired: str | None):

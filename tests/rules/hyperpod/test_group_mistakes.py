@@ -28,15 +28,15 @@ def several(*types: str) -> dict[str, Any]:
     ("changes", "code", "where", "said"),
     [
         ({"name": "worker_group"}, Code.GROUP_NAME, "name", ["write 'worker-group'"]),
-        ({"partition": "gpu_queue"}, Code.PARTITION_NAME, "partition", ["holds an underscore"]),
+        ({"partition": "gpu_queue"}, Code.PARTITION_NAME, "partition", ["contains an underscore"]),
         ({"partition": "p" * 1025}, Code.PARTITION_NAME, "partition", ["1025 characters"]),
         ({"partition": "DEFAULT"}, Code.PARTITION_NAME, "partition", ["slurm.conf uses"]),
-        ({"partition": "dev"}, Code.PARTITION_NAME, "partition", ["HyperPod puts every node"]),
+        ({"partition": "dev"}, Code.PARTITION_NAME, "partition", ["HyperPod adds all nodes"]),
         ({"partition": None}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
         ({"partition": ""}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
-        ({"count": -1}, Code.INSTANCE_COUNT, "count", ["is negative"]),
-        ({"count": 6759}, Code.INSTANCE_COUNT, "count", ["is above 6758"]),
-        ({"min_count": -1}, Code.MIN_COUNT, "min_count", ["is negative"]),
+        ({"count": -1}, Code.INSTANCE_COUNT, "count", ["must be at least"]),
+        ({"count": 6759}, Code.INSTANCE_COUNT, "count", ["must be at most 6758"]),
+        ({"min_count": -1}, Code.MIN_COUNT, "min_count", ["must be at least"]),
         (
             {"count": 4, "min_count": 5},
             Code.MIN_COUNT_ABOVE_COUNT,
@@ -81,7 +81,7 @@ def several(*types: str) -> dict[str, Any]:
         ),
         *(
             ({"ebs_volume_gib": size}, Code.EBS_SIZE, "ebs_volume_gib", [said, "1 to 16384"])
-            for size, said in {0: "is below 1", 16385: "is above 16384", -5: "is negative"}.items()
+            for size, said in {0: "must be at least 1", 16385: "must be at most 16384", -5: "must be at least"}.items()
         ),
         (
             {"availability_zone_id": "usw2-az1"},
@@ -103,7 +103,12 @@ def several(*types: str) -> dict[str, Any]:
             for name in ("ml.inf2.xlarge", "inf2.48xlarge", "ml.inf1.6xlarge", "INF2.xlarge")
         ),
         *(
-            ({"instance_type": name}, Code.INSTANCE_TYPE_UNKNOWN, "instance_type", [f"write '{offer}', or InstanceTy"])
+            (
+                {"instance_type": name},
+                Code.INSTANCE_TYPE_UNKNOWN,
+                "instance_type",
+                [f"write '{offer}', or in Python use InstanceTy"],
+            )
             for name, offer in {
                 "ml.trn1.32xlrage": "ml.trn1.32xlarge",
                 "ml.tn1.32xlarge": "ml.trn1.32xlarge",
@@ -199,13 +204,13 @@ def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list
 @pytest.mark.parametrize(
     ("changes", "code", "where", "said"),
     [
-        ({"maximum_batch_size": BatchSize.nodes(0)}, Code.BATCH_SIZE, "maximum_batch_size.value", "below 1"),
+        ({"maximum_batch_size": BatchSize.nodes(0)}, Code.BATCH_SIZE, "maximum_batch_size.value", "at least 1"),
         ({"maximum_batch_size": BatchSize.percent(101)}, Code.BATCH_SIZE, "maximum_batch_size.value", "101 percent"),
         (
             {"rollback_maximum_batch_size": BatchSize.nodes(-1)},
             Code.BATCH_SIZE,
             "rollback_maximum_batch_size.value",
-            "is negative",
+            "must be at least",
         ),
         (
             {"maximum_batch_size": None, "rollback_maximum_batch_size": BatchSize.nodes(1)},
@@ -213,9 +218,9 @@ def test_one_mistake(changes: dict[str, Any], code: Code, where: str, said: list
             "maximum_batch_size",
             "of the update",
         ),
-        ({"wait_interval_seconds": 3601}, Code.WAIT_INTERVAL, "wait_interval_seconds", "is above 3600"),
-        ({"wait_interval_seconds": -1}, Code.WAIT_INTERVAL, "wait_interval_seconds", "is negative"),
-        ({"alarm_names": ("a",) * 11}, Code.ALARMS, "alarm_names", "is above 10"),
+        ({"wait_interval_seconds": 3601}, Code.WAIT_INTERVAL, "wait_interval_seconds", "must be at most 3600"),
+        ({"wait_interval_seconds": -1}, Code.WAIT_INTERVAL, "wait_interval_seconds", "must be at least"),
+        ({"alarm_names": ("a",) * 11}, Code.ALARMS, "alarm_names", "must be at most 10"),
         ({"alarm_names": ("a", " ")}, Code.ALARMS, "alarm_names[1]", "is empty"),
         ({"alarm_names": ("a" * 256,)}, Code.ALARMS, "alarm_names[0]", "is 256 characters long"),
     ],
@@ -236,15 +241,25 @@ DRAIN = {"strategy": PatchingStrategy.DRAIN_FIRST}
 @pytest.mark.parametrize(
     ("patch", "code", "where", "said"),
     [
-        ({"idle_wait_window_seconds": 3599}, Code.PATCH_IDLE_WINDOW, "idle_wait_window_seconds", "is below 3600"),
-        ({"idle_wait_window_seconds": 2160001}, Code.PATCH_IDLE_WINDOW, "idle_wait_window_seconds", "is above 2160000"),
+        (
+            {"idle_wait_window_seconds": 3599},
+            Code.PATCH_IDLE_WINDOW,
+            "idle_wait_window_seconds",
+            "must be at least 3600",
+        ),
+        (
+            {"idle_wait_window_seconds": 2160001},
+            Code.PATCH_IDLE_WINDOW,
+            "idle_wait_window_seconds",
+            "must be at most 2160000",
+        ),
         (
             {**DRAIN, "idle_wait_window_seconds": 3600},
             Code.PATCH_IDLE_WINDOW,
             "idle_wait_window_seconds",
             "has no effect with the strategy DrainFirst",
         ),
-        ({**DRAIN, "drain_timeout_seconds": 5401}, Code.PATCH_DRAIN, "drain_timeout_seconds", "is above 5400"),
+        ({**DRAIN, "drain_timeout_seconds": 5401}, Code.PATCH_DRAIN, "drain_timeout_seconds", "must be at most 5400"),
         ({"drain_timeout_seconds": 60}, Code.PATCH_DRAIN, "drain_timeout_seconds", "the strategy WhenIdle"),
         (
             {"strategy": PatchingStrategy.WHEN_ALL_IDLE, "on_drain_timeout": OnDrainTimeout.FORCE},
@@ -262,7 +277,7 @@ def test_auto_patch(patch: dict[str, Any], code: Code, where: str, said: str):
 
 def test_four_deep_health_checks():
     found = check_cluster(cluster_with(deep_health_checks=(*DeepHealthCheck, STRESS)))
-    assert found[0].message == "the number of deep health checks is above 3"
+    assert found[0].message == "the number of deep health checks must be at most 3"
     assert {problem.code for problem in found} == {Code.HEALTH_CHECK_NUMBER}
 
 

@@ -177,7 +177,7 @@ def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
     def remedy(name: str) -> str:
         return check_host_type(name, managed=False)[0].remedy
 
-    assert "Ec2InstanceType.of(…) is for a size of inf2 newer" in remedy("inf2.2xlarge")
+    assert "Ec2InstanceType.of(…) for a size of inf2 that is newer" in remedy("inf2.2xlarge")
     assert "Ec2InstanceType" not in remedy("inf3.xlarge")
     # What the remedy leaves out would not help: cores and memory are the family's, and known of known ones only.
     newer = Ec2InstanceType.of(
@@ -215,7 +215,9 @@ def test_a_driver_too_new_names_both_and_the_way_out() -> None:
     assert "2.29.0.0" in problem.message
     assert "2.26.42.0" in problem.message
     assert "'2.28.0.0'" in problem.remedy
-    assert problem.remedy.endswith("goes the server 'aws-vllm-neuron' on trn2"), "not on the inf2 that it is told of"
+    assert problem.remedy.endswith("this driver is compatible with the server 'aws-vllm-neuron' on trn2"), (
+        "not on the inf2 that it is told of"
+    )
     assert problem.allowed.split(", ")[0] == "2.28.0.0"
     assert problem.allowed.split(", ")[-1] == "2.22.2.0"
 

@@ -51,17 +51,17 @@ def test_right_models_pass(model: Model):
 def test_a_place_that_is_no_s3_address(location: str, remedy: str):
     (problem,) = check_model(a_model(location=location))
     assert (problem.code, problem.path, problem.value) == (Code.MODEL_PLACE, ("s3_uri",), location)
-    assert "no s3:// address" in problem.message
+    assert "must be an s3:// URI" in problem.message
     assert problem.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("s3://My_Models/tanuki", "not a name that S3 accepts"),
-        ("s3:///tanuki", "not a name that S3 accepts"),
-        ("s3://my-models/a//b", "has an empty part"),
-        ("s3://my-models/*", "has one of `* ? $` in it"),
+        ("s3://My_Models/tanuki", "S3 rejects this bucket name"),
+        ("s3:///tanuki", "S3 rejects this bucket name"),
+        ("s3://my-models/a//b", "must not contain an empty part"),
+        ("s3://my-models/*", "must not contain `*`, `?` or `$`"),
     ],
 )
 def test_an_s3_address_that_s3_or_iam_reads_differently(location: str, message: str):
@@ -223,13 +223,13 @@ def test_tied_embeddings_count_once_and_biases_count():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model_type": "mamba"}, "it is of a model_type, 'mamba'"),
-        ({"model_type": None}, "it is of a model_type, None"),
+        ({"model_type": "mamba"}, "cannot count the weights of model_type 'mamba'"),
+        ({"model_type": None}, "cannot count the weights of model_type None"),
         ({"num_hidden_layers": None}, "num_hidden_layers is missing"),
-        ({"vocab_size": "65024"}, "vocab_size is '65024', and no number above 0"),
+        ({"vocab_size": "65024"}, "vocab_size is '65024', but must be a number above 0"),
         ({"hidden_size": 0}, "hidden_size is 0"),
         ({"num_attention_heads": True}, "num_attention_heads is True"),
-        ({"quantization_config": {"quant_method": "awq"}}, "a quantized model"),
+        ({"quantization_config": {"quant_method": "awq"}}, "the model is quantized"),
     ],
 )
 def test_a_config_that_does_not_report(changed: dict[str, Any], message: str):
@@ -237,7 +237,7 @@ def test_a_config_that_does_not_report(changed: dict[str, Any], message: str):
     assert shape is None
     assert problem.code is Code.MODEL_CONFIG
     assert message in problem.message
-    assert "numbers" in problem.remedy
+    assert "sizes" in problem.remedy
 
 
 PLAIN = a_model(compiled=False)

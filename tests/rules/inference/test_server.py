@@ -63,7 +63,7 @@ def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
     ("kind", "name", "value", "expected", "remedy"),
     [
         (ServerKind.AWS_VLLM, "NEURON_COMPILED_ARTIFACTS", "/x", "LF708", "the setting `compiled_artifacts`"),
-        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "sizes are tensor_parallel, batch_size"),
+        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "use instead tensor_parallel, batch_size"),
         (ServerKind.HUGGING_FACE_VLLM, "HF_HOME", "/x", "LF708", "remove it"),
         (ServerKind.TGI, "1ST", "x", "LF708", "no digit first"),
         (ServerKind.AWS_VLLM, "WANDB_API_KEY", "abc", "LF709", "Secrets Manager"),
@@ -91,8 +91,8 @@ def test_variables_that_pass() -> None:
         ("CAP_IPC_LOCK", "write IPC_LOCK"),
         ("ipc_lock", "write IPC_LOCK"),
         ("ALL", "write each capability"),
-        ("BPF", "one of those allowed"),
-        (7, "one of those allowed"),
+        ("BPF", "one of the allowed capabilities"),
+        (7, "one of the allowed capabilities"),
     ],
 )
 def test_a_capability_that_no_server_is_given(name: Any, remedy: str) -> None:
@@ -113,10 +113,10 @@ def test_capabilities_are_a_list_in_which_each_is_once() -> None:
     [
         (a_server(tensor_parallel=3), INF2, "LF703", "write 2"),
         (a_server(tensor_parallel=3), "inf2.48xlarge", "LF703", "write 4"),
-        (a_server(tensor_parallel=8), INF2, "LF703", "or take inf2.24xlarge"),
-        (a_server(tensor_parallel=24), "inf2.24xlarge", "LF703", "or take inf2.48xlarge"),
+        (a_server(tensor_parallel=8), INF2, "LF703", "or use inf2.24xlarge"),
+        (a_server(tensor_parallel=24), "inf2.24xlarge", "LF703", "or use inf2.48xlarge"),
         (a_server(tensor_parallel=12), "trn1.32xlarge", "LF703", "write 16"),
-        (a_server(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "take an instance of trn2"),
+        (a_server(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "use an instance type of trn2"),
         (a_server(), "trn2.48xlarge", "LF702", "the server 'aws-vllm' or 'aws-vllm-neuron'"),
         (a_server(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
     ],

@@ -44,7 +44,7 @@ BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
     ),
     "TGI on trn2": ({"instance_type": "trn2.48xlarge"}, Code.SERVER_FAMILY, "server.kind"),
     "a batch of 0": ({"server": a_server(batch_size=0)}, Code.SERVER_SIZE, "server.batch_size"),
-    "no s3://": ({"model": a_model("https://my-models/tanuki-8b")}, Code.MODEL_PLACE, "model.s3_uri"),
+    "must be an s3:// URI": ({"model": a_model("https://my-models/tanuki-8b")}, Code.MODEL_PLACE, "model.s3_uri"),
     "a certificate of another region": (
         {"front": {"certificate_arn": ELSEWHERE, "plain_http": False}},
         Code.FRONT_CERTIFICATE_REGION,

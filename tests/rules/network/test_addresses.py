@@ -62,11 +62,11 @@ def test_40_p5_nodes_do_not_fit_a_24():
         "compute_cidr",
         "needs 1317 addresses and has 256",
         "1280 for 40 x ml.p5.48xlarge (train/workers)",
-        "32 to replace one",
-        "5 that AWS reserves",
+        "32 reserved to replace",
+        "5 reserved by AWS",
         "given:   '10.1.0.0/24'",
-        "smallest subnet that fits is a /21",
-        "usw2-az4 has half of compute_cidr: give that a /20 or larger",
+        "needs a /21",
+        "set compute_cidr to a /20 or larger: usw2-az4 gets half of it",
     )
 
 
@@ -88,7 +88,7 @@ def test_the_remedy_counts_what_part_of_the_block_an_az_has():
     claims = [nodes("ml.m5.xlarge", 1, "usw2-az4"), nodes("ml.p5.48xlarge", 40, "usw2-az1")]
     subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
     found = check_addresses(plan_addresses(claims, subnet_cidrs=subnets))
-    said = ("subnet of usw2-az1", "usw2-az1 has one part in 4 of compute_cidr: give that a /19 or larger")
+    said = ("subnet of usw2-az1", "set compute_cidr to a /19 or larger: usw2-az1 gets one part in 4 of it")
     check_one(found, Code.SUBNET_TOO_SMALL, "compute_cidr", *said)
 
 
@@ -135,14 +135,16 @@ def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_reported()
     two = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
     made = plan_addresses([nodes("ml.m5.xlarge", 1), nodes("ml.m5.xlarge", 1, "usw2-az9")], subnet_cidrs=two)
     assert [zone.addresses for zone in made.zones] == [1, 0]
-    said = ("given:   'usw2-az9'", "put it into one of usw2-az4, usw2-az1")
+    said = ("given:   'usw2-az9'", "move it to one of usw2-az4, usw2-az1")
     check_one(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids", *said)
 
 
 def test_a_type_whose_cards_no_source_reports_counts_as_one_and_says_so():
     unknown = plan(nodes("ml.p6e-gb200.36xlarge", 4))
     assert unknown.zones[0].addresses == 4
-    assert unknown.assumptions == ("no source tells the network cards of ml.p6e-gb200.36xlarge: taken as 1",)
+    assert unknown.assumptions == (
+        "the number of network cards of ml.p6e-gb200.36xlarge is undocumented: assumed to be 1",
+    )
     assert plan(nodes("ml.p5.48xlarge", 4)).assumptions == ()
 
 

@@ -94,11 +94,11 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 ("ten", Code.CIDR_INVALID, "10.0.0.0/16"),
                 ("10.9.0.7/16", Code.CIDR_INVALID, "write '10.9.0.0/16'"),
                 ("10.9.0.0", Code.CIDR_INVALID, "with its prefix length"),
-                ("10.0.0.0/8", Code.CIDR_SIZE, "from /16 to /28"),
-                ("10.9.0.0/29", Code.CIDR_SIZE, "from /16 to /28"),
-                ("8.8.0.0/16", Code.CIDR_RANGE, "one of these, e.g. 10.0.0.0/16"),
+                ("10.0.0.0/8", Code.CIDR_SIZE, "a block of /16 to /28"),
+                ("10.9.0.0/29", Code.CIDR_SIZE, "a block of /16 to /28"),
+                ("8.8.0.0/16", Code.CIDR_RANGE, "one of the allowed ranges, e.g. 10.0.0.0/16"),
                 ("172.17.128.0/17", Code.CIDR_RANGE, "another private block"),
-                ("198.19.0.0/16", Code.CIDR_RANGE, "one of these, e.g. 10.0.0.0/16"),
+                ("198.19.0.0/16", Code.CIDR_RANGE, "one of the allowed ranges, e.g. 10.0.0.0/16"),
             )
         ),
         (
@@ -112,7 +112,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 {"cidr": cidr, "compute_cidr": compute_cidr},
                 Code.CIDR_ASSOCIATION,
                 "compute_cidr",
-                ["choose compute_cidr from"],
+                ["write a compute_cidr from"],
             )
             for cidr, compute_cidr in (
                 ("10.0.0.0/16", "172.18.0.0/16"),
@@ -126,14 +126,14 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 ("100.64.0.0/16", "10.0.0.0/16"),
             )
         ),
-        ({**CLOSED, "cidr": "10.0.0.0/24"}, Code.CIDR_SPLIT, "cidr", ["choose a /23 or larger"]),
+        ({**CLOSED, "cidr": "10.0.0.0/24"}, Code.CIDR_SPLIT, "cidr", ["write a block of /23 or larger"]),
         (
             {"availability_zone_ids": ZONES_OF_REGION[:3], "compute_cidr": "10.1.0.0/27"},
             Code.CIDR_SPLIT,
             "compute_cidr",
-            ["choose a /25 or larger"],
+            ["write a block of /25 or larger"],
         ),
-        ({"availability_zone_ids": []}, Code.ZONE_MISSING, "availability_zone_ids", ["by id, e.g. usw2-az1"]),
+        ({"availability_zone_ids": []}, Code.ZONE_MISSING, "availability_zone_ids", ["e.g. usw2-az1"]),
         *(
             (
                 {"availability_zone_ids": [zone]},
@@ -141,7 +141,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
                 "availability_zone_ids[0]",
                 [says, "describe-availability-zones", "--region us-west-2"],
             )
-            for zone, says in {"us-west-2d": "an AZ's name", "az4": "no AZ id", "": "no AZ id"}.items()
+            for zone, says in {"us-west-2d": "is the name of an AZ", "az4": "not an AZ id", "": "not an AZ id"}.items()
         ),
         (
             {"availability_zone_ids": ["usw2-az4", "use1-az6"]},
@@ -149,14 +149,19 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             "availability_zone_ids[1]",
             ["use1-az6 is not in us-west-2", "deploy to us-east-1"],
         ),
-        ({"availability_zone_ids": ["usw2-az4"] * 2}, Code.ZONE_TWICE, "availability_zone_ids[1]", ["named twice"]),
-        ({"availability_zone_ids": ZONES_OF_REGION}, Code.ZONE_LIMIT, "availability_zone_ids", ["8 AZs, not for 9"]),
+        ({"availability_zone_ids": ["usw2-az4"] * 2}, Code.ZONE_TWICE, "availability_zone_ids[1]", ["listed twice"]),
+        (
+            {"availability_zone_ids": ZONES_OF_REGION},
+            Code.ZONE_LIMIT,
+            "availability_zone_ids",
+            ["at most 8 AZs, and this one has 9"],
+        ),
         *(
             ({"endpoints": ["ssm", name]}, Code.ENDPOINT_UNKNOWN, "endpoints[1]", [remedy])
             for name, remedy in {
                 "secretmanager": "write 'secretsmanager'",
                 "com.amazonaws.us-west-2.ecr.api": "write 'ecr.api'",
-                "s3": "leave it out",
+                "s3": "remove it",
                 "zzzz": "describe-vpc-endpoint-services",
             }.items()
         ),
@@ -181,7 +186,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             {**CLOSED, "availability_zone_ids": ["usw2-az4", "usw2-az1"], "without_endpoints": GAPS},
             Code.ENDPOINT_WITHOUT_ZONE,
             "without_endpoints",
-            ["no AZ is left for the endpoint ec2messages", "add an AZ to `azs`"],
+            ["no AZ has the endpoint ec2messages", "add an AZ to `azs`"],
         ),
     ],
 )

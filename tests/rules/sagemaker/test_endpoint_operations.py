@@ -125,7 +125,7 @@ def test_zero_instances_and_a_life_of_nothing_say_why() -> None:
     (no_instances,) = problems(scaling=EndpointScaling(maximum=3, minimum=0))
     (no_life,) = problems(time_to_live_seconds=0)
     assert "inference components" in no_instances.remedy
-    assert no_life.message == "a time to live of nothing deletes the endpoint as soon as it is there"
+    assert no_life.message == "a time to live of 0 would delete the endpoint as soon as it is created"
 
 
 def test_all_that_is_wrong_is_reported_at_once() -> None:

@@ -196,10 +196,10 @@ def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
         problem.message for problem in check_watched_clusters(["pc", "trian", "pc"], hyperpod=["train"], others=["pc"])
     ]
     assert messages == [
-        "this is a ParallelCluster, and only HyperPod sends events of its nodes",
+        "this is a cluster of AWS ParallelCluster, and only HyperPod sends events about its nodes",
         "the fleet has no cluster of this name",
-        "this is a ParallelCluster, and only HyperPod sends events of its nodes",
-        "this cluster is named twice",
+        "this is a cluster of AWS ParallelCluster, and only HyperPod sends events about its nodes",
+        "this cluster is listed twice",
     ]
 
 

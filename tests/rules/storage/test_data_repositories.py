@@ -41,7 +41,7 @@ def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[
 def test_a_linked_file_system_has_no_backups(name: str, requested: Any, none: Any):
     (problem,) = check(link(), backups=LustreBackups(**{name: requested}))
     assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, ("backups", name))
-    assert problem.remedy == "leave it out where nothing is deployed yet, or link a second file system to S3"
+    assert problem.remedy == "remove it if nothing is deployed yet, or link a second file system to S3"
     assert check(link(), backups=LustreBackups(**{name: none})) == []
 
 
@@ -107,4 +107,4 @@ def test_an_event_that_is_misspelt(name: str):
 def test_a_prefix_goes_with_a_bucket_of_the_cdk():
     (problem,) = check(link(prefix="books/"))
     assert (problem.code, problem.where) == (Code.DATA_REPOSITORY_PATH, "data_repositories[0].prefix")
-    assert problem.remedy == "write it behind the bucket, s3://bucket/prefix/"
+    assert problem.remedy == "write the prefix in the URI, s3://bucket/prefix/"

@@ -39,7 +39,7 @@ from llm_fleet.rules.lustre_network import (
 )
 
 CONTROLLER = EfaClients(name="controller", instance_types=["ml.m5.xlarge"], nodes=1)
-UNUSED, CONNECTIONS = "no node of the cluster can use it", "which takes 1024"
+UNUSED, CONNECTIONS = "no node of the cluster can use it", "which supports 1024"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_efa_that_no_node_can_use_is_reported(group: EfaClients, unused: bool) -
 def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_reported(system: str | None, unused: bool) -> None:
     group = EfaClients(name="q", instance_types=["trn1.32xlarge"], nodes=4, system=system)
     reported = why_efa_is_unused([group]) or ""
-    why = f"It serves {system} over TCP only; EFA needs one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
+    why = f"It supports only TCP with {system}; EFA requires one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
     assert (why in reported) is unused
     assert connections([group]) == (0 if unused else 8)
 
@@ -119,7 +119,7 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     assert why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=0) is None
     reported = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
     assert "up to 1024 EFA connections" in reported
-    assert "besides 2 of other clusters" in reported
+    assert "in addition to 2 from other clusters" in reported
     assert "workers 8 on each of 128 nodes" in reported
     assert connections([workers("ml.p5.48xlarge", int(cdk.Token.as_number(cdk.Fn.ref("Count"))))]) == 0
 
@@ -138,7 +138,7 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
     cluster("Third", "ml.trn2.48xlarge", 4)
     annotations = Annotations.from_stack(stack)
     annotations.has_warning(
-        "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* besides 800 of other")
+        "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* in addition to 800 from other")
     )
     annotations.has_no_warning("*", Match.string_like_regexp(UNUSED))
 

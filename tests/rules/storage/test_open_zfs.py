@@ -42,7 +42,7 @@ MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
             "storage_capacity_gib",
             ["64 to 524288 GiB", offer],
         )
-        for size, offer in ((63, "take 64 GiB"), (524289, "take 524288 GiB"), (-1, "take 64 GiB"))
+        for size, offer in ((63, "write 64 GiB"), (524289, "write 524288 GiB"), (-1, "write 64 GiB"))
     ),
     *(
         (
@@ -50,7 +50,7 @@ MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
             {"deployment_type": kind, "throughput_capacity": throughput},
             Code.OPEN_ZFS_THROUGHPUT,
             "throughput_capacity",
-            [f"remedy:  take {offer}"],
+            [f"remedy:  write {offer}"],
         )
         for kind, throughput, offer in (
             ("SINGLE_AZ_HA_2", 200, "160 MB/s or 320 MB/s"),
@@ -81,7 +81,7 @@ MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
     ),
     *(
         (volume, {"quota_gib": quota}, Code.OPEN_ZFS_QUOTA, "quota_gib", ["allowed: 1 to 512 GiB", remedy])
-        for quota, remedy in {0: "leave it out", -1: "leave it out", 513: "take 512 GiB or less"}.items()
+        for quota, remedy in {0: "remove it", -1: "remove it", 513: "write at most 512 GiB"}.items()
     ),
 ]
 

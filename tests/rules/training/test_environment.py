@@ -67,11 +67,11 @@ def test_nemo_megatron_is_on_the_newest_release_that_carries_it() -> None:
         (TRN1, {"stack": "nxdd"}, "LF806", "stack", "write 'nxd'"),
         (TRN1, {"stack": "torchneuron", "groups": ["workers"]}, "LF807", "stack", "write 'nxd' for trn1"),
         (TRN2, {"stack": "nemo-megatron", "groups": ["workers"]}, "LF807", "stack", "write 'nxd' for trn2"),
-        (TRN1, {"stack": "nxd", "release": "2.30.0"}, "LF808", "release", "take '2.29.1'"),
-        (TRN1, {"stack": "nxdt", "release": "2.29.0"}, "LF808", "release", "take '2.28.1'"),
-        (TRN1, {"stack": "nxdt", "release": "2.19.0"}, "LF808", "release", "take '2.20.0'"),
-        (TRN2, {"stack": "torchneuron", "release": "2.32.0"}, "LF808", "release", "take '2.33.0'"),
-        (TRN2, {"stack": "nxd", "release": "2.20.0", "groups": ["workers"]}, "LF451", "release", "take '2.24.1'"),
+        (TRN1, {"stack": "nxd", "release": "2.30.0"}, "LF808", "release", "write '2.29.1'"),
+        (TRN1, {"stack": "nxdt", "release": "2.29.0"}, "LF808", "release", "write '2.28.1'"),
+        (TRN1, {"stack": "nxdt", "release": "2.19.0"}, "LF808", "release", "write '2.20.0'"),
+        (TRN2, {"stack": "torchneuron", "release": "2.32.0"}, "LF808", "release", "write '2.33.0'"),
+        (TRN2, {"stack": "nxd", "release": "2.20.0", "groups": ["workers"]}, "LF451", "release", "write '2.24.1'"),
         (TRN1, {"release": "2.28"}, "LF450", "release", "write '2.28.1'"),
         (TRN1, {"python": "3.13"}, "LF809", "python", "3.12"),
         (TRN1, {"stack": "nxd", "release": "2.29.1", "python": "3.9"}, "LF809", "python", "3.12"),
@@ -189,14 +189,14 @@ def test_what_exports_is_for_groups_with_neuron_devices_that_it_runs_on() -> Non
 @pytest.mark.parametrize(
     ("environment", "where", "said"),
     [
-        (ServerEnvironment(server_kind=ServerKind.AWS_VLLM), "server_kind", "leave this environment out"),
-        (ServerEnvironment(server_kind=ServerKind.TGI, use=EnvironmentUse.JOBS), "use", "leave `use` out"),
+        (ServerEnvironment(server_kind=ServerKind.AWS_VLLM), "server_kind", "remove this environment"),
+        (ServerEnvironment(server_kind=ServerKind.TGI, use=EnvironmentUse.JOBS), "use", "remove `use`"),
         (ServerEnvironment(server_kind=ServerKind.TGI, groups=["cpu"]), "groups[0]", "Neuron devices"),
-        (ServerEnvironment(server_kind=ServerKind.TGI, groups=["trn2"]), "groups[0]", "that it runs on"),
-        (NeuronEnvironment(use=EXPORT, groups=["workers"]), "use", "kind server"),
+        (ServerEnvironment(server_kind=ServerKind.TGI, groups=["trn2"]), "groups[0]", "that it supports"),
+        (NeuronEnvironment(use=EXPORT, groups=["workers"]), "use", "kind: server"),
         (WheelsEnvironment(name="a", packages=["torch"], python="3.11", use=EXPORT), "use", "add optimum-neuron"),
         (CondaEnvironment(name="a", packages=["x"], program="conda", use=EXPORT), "use", "add optimum-neuron"),
-        (SmpEnvironment(groups=["gpu"], use=EXPORT), "use", "leave `use` out"),
+        (SmpEnvironment(groups=["gpu"], use=EXPORT), "use", "remove `use`"),
         (ContainerEnvironment(image=IMAGE, use=EXPORT, groups=["gpu"]), "groups[0]", "Neuron devices"),
     ],
 )
@@ -215,8 +215,8 @@ def test_packages_with_the_exporter_may_export() -> None:
 def test_the_image_of_a_server_is_that_of_a_region_that_is_known() -> None:
     server = ServerEnvironment(server_kind=ServerKind.HUGGING_FACE_VLLM)
     for region, said in (
-        ("${Token[AWS.Region.3]}", "nobody knows"),
-        (None, "nobody knows"),
+        ("${Token[AWS.Region.3]}", "which is a CDK token"),
+        (None, "which is a CDK token"),
         ("il-central-1", "not offered"),
     ):
         (problem,) = check_training(TrainingRuntime(environments=[server]), place(region=region))

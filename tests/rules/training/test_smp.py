@@ -88,15 +88,15 @@ def test_without_a_number_of_processes_a_degree_has_no_largest_value() -> None:
 @pytest.mark.parametrize(
     ("values", "remedy"),
     [
-        ({"tensor_parallel_degree": 3}, "write 1, or take nodes for a multiple of 3 processes"),
-        ({"hybrid_shard_degree": 12}, "write 4, or take nodes for a multiple of 12 processes"),
+        ({"tensor_parallel_degree": 3}, "write 1, or use nodes with a multiple of 3 processes"),
+        ({"hybrid_shard_degree": 12}, "write 4, or use nodes with a multiple of 12 processes"),
         (
             {"hybrid_shard_degree": 16, "tensor_parallel_degree": 4},
-            "write hybrid_shard_degree: 8, or take nodes for a multiple of 64 processes",
+            "write hybrid_shard_degree: 8, or use nodes with a multiple of 64 processes",
         ),
         (
             {"hybrid_shard_degree": 8, "expert_parallel_degree": 8},
-            "write hybrid_shard_degree: 4, or take nodes for a multiple of 64 processes",
+            "write hybrid_shard_degree: 4, or use nodes with a multiple of 64 processes",
         ),
     ],
 )
@@ -108,9 +108,9 @@ def test_degrees_divide_the_processes(values: dict[str, int], remedy: str) -> No
 @pytest.mark.parametrize(
     ("values", "reported"),
     [
-        ({"hybrid_shard_degree": 4, "context_parallel_degree": 8}, "above the shard degree, which is 4"),
-        ({"context_parallel_degree": 2}, "above the shard degree, which is 0"),
-        ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "cannot be divided into contexts of 3"),
+        ({"hybrid_shard_degree": 4, "context_parallel_degree": 8}, "must be at most `hybrid_shard_degree`, which is 4"),
+        ({"context_parallel_degree": 2}, "must be at most `hybrid_shard_degree`, which is 0"),
+        ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "must divide `hybrid_shard_degree`"),
     ],
 )
 def test_contexts_lie_within_shard_groups(values: dict[str, int], reported: str) -> None:
@@ -122,9 +122,9 @@ def test_contexts_lie_within_shard_groups(values: dict[str, int], reported: str)
 @pytest.mark.parametrize(
     ("values", "experts", "reported"),
     [
-        ({"tensor_parallel_degree": 2}, None, "do not go together"),
+        ({"tensor_parallel_degree": 2}, None, "does not support expert and tensor parallelism together"),
         ({}, 0, "the model has no experts"),
-        ({}, 6, "6 experts cannot be spread evenly over 4"),
+        ({}, 6, "6 experts cannot be divided evenly by 4"),
     ],
 )
 def test_experts_are_spread_where_there_are_any(values: dict[str, int], experts: int | None, reported: str) -> None:
@@ -171,9 +171,9 @@ def test_tokens_pass() -> None:
 
 def test_what_only_acts_on_a_transformed_model_is_remarked() -> None:
     tensor, old_seed = smp_remarks(smp(tensor_parallel_degree=2, context_parallel_degree=1, tensor_parallel_seed=0))
-    assert "tensor_parallel_degree above 1 only acts" in tensor
+    assert "tensor_parallel_degree above 1 only has an effect" in tensor
     assert "torch.sagemaker.transform" in tensor
-    assert "random_seed, which is written" in old_seed
+    assert "llm-fleet writes random_seed" in old_seed
     assert smp_remarks(smp(**{**REFERENCE, "tensor_parallel_degree": 1, "context_parallel_degree": 1})) == []
 
 

@@ -187,7 +187,7 @@ def _check_targets(scaling: EndpointScaling) -> Iterator[Problem]:
 
 def check_time_to_live(seconds: int | None) -> Iterator[Problem]:
     """Return a problem unless an endpoint can live for `seconds`; with `None` it is never deleted."""
-    limit, what = time_to_live_facts().seconds, "the time to live, in seconds,"
+    limit, what = time_to_live_facts().seconds, "`time_to_live` (in seconds)"
     least, most = limit.minimum or 0, limit.maximum or 0
     for problem in check_number(seconds, limit, SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds", what=what):
         yield replace(

@@ -39,9 +39,9 @@ from llm_fleet.rules.values import (
     check_retention_days,
     cron_fault,
     did_you_mean,
-    duration,
 )
 from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
+from llm_fleet.spec.values import SECONDS
 
 
 def check_training_job(job: TrainingJobSpec) -> list[Problem]:
@@ -164,8 +164,8 @@ def check_capacity_retries(retries: CapacityRetries) -> Iterator[Problem]:
             "longest_wait_seconds",
             SageMakerCode.TRAINING_CAPACITY,
             "`longest_wait` is shorter than `first_wait`",
-            f"remove it, or write at least {duration(first)}",
-            allowed=f"{duration(first)} or more",
+            f"remove it, or write at least {SECONDS.text(first)}",
+            allowed=f"{SECONDS.text(first)} or more",
         )
 
 
@@ -292,8 +292,8 @@ def _spot(job: TrainingJobSpec, spot: Spot) -> Iterator[Problem]:
             ("spot", "max_wait_seconds"),
             SageMakerCode.TRAINING_TIME,
             "`max_wait` includes the run time, and is shorter than `max_run`",
-            f"write at least {duration(job.max_run_seconds)}, or reduce `max_run`",
-            allowed=f"{duration(job.max_run_seconds)} or more",
+            f"write at least {SECONDS.text(job.max_run_seconds)}, or reduce `max_run`",
+            allowed=f"{SECONDS.text(job.max_run_seconds)} or more",
         )
 
 
@@ -306,9 +306,9 @@ def _warm_pool(job: TrainingJobSpec) -> Iterator[Problem]:
         yield job.wrong(
             ("warm_pool", "keep_alive_seconds"),
             SageMakerCode.TRAINING_WARM_POOL,
-            f"`keep` is longer than `cap`, which is {duration(pool.cap_seconds)}",
-            f"write at most {duration(pool.cap_seconds)}, or raise `cap`: idle instances are charged in full",
-            allowed=f"1 s to {duration(pool.cap_seconds)}",
+            f"`keep` is longer than `cap`, which is {SECONDS.text(pool.cap_seconds)}",
+            f"write at most {SECONDS.text(pool.cap_seconds)}, or raise `cap`: idle instances are charged in full",
+            allowed=f"1 s to {SECONDS.text(pool.cap_seconds)}",
         )
     if job.spot is not None:
         yield job.wrong(

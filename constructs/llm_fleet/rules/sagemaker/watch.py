@@ -9,6 +9,7 @@ from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem, is_unresolved, under
 from llm_fleet.rules.values import check_known, check_positive, duration, is_above
 from llm_fleet.spec.watch import (
+from llm_fleet.spec.values import SECONDS
     CheckpointLayout,
     JobWatch,
     LossSpike,
@@ -58,10 +59,10 @@ def _check_order(restart: RestartPolicy) -> Iterator[Problem]:
         yield restart.wrong(
             "longest_back_off_seconds",
             SageMakerCode.WATCH_RESTARTS,
-            f"the longest wait before a restart is shorter than the first wait, {duration(first)}",
-            f"write at least {duration(first)}, or reduce the first wait",
+            f"the longest wait before a restart is shorter than the first wait, {SECONDS.text(first)}",
+            f"write at least {SECONDS.text(first)}, or reduce the first wait",
             value=longest,
-            allowed=f"{duration(first)} or more",
+            allowed=f"{SECONDS.text(first)} or more",
         )
 
 

@@ -34,7 +34,7 @@ def test_awss_70b_on_16_nodes_fits():
 def test_7b_on_one_core_of_16_gib_does_not():
     (problem,) = problems(tensor_parallel=1)
     assert problem.code == "LF868"
-    for part in ("weights 12.6 GiB", "gradients 25.1 GiB", "has 13.6 GiB for it of its 16.0 GiB"):
+    for part in ("weights 12.6 GiB", "gradients 25.1 GiB", "has 13.6 GiB usable of 16.0 GiB"):
         assert part in problem.message
 
 

@@ -16,7 +16,7 @@ TO = "s3://models/llama"
 BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "a name with a space": ({"name": "my llama"}, "LF850", "name", "'my-llama'"),
     "more nodes than there are": ({"nodes": 5}, "LF852", "nodes", "nodes=4"),
-    "a partition of none": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many as"),
+    "a partition of none": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many nodes as"),
     "an unknown type": ({"partition": partition("ml.trn9.huge")}, "LF851", "partition.instance_type", "trn1.32xlarge"),
     "no runtime": ({"partition": partition(training_folder=None)}, "LF853", "partition.training_folder", "training:"),
     "no environment": ({"partition": partition(environments=())}, "LF853", "partition.environments", "add one"),
@@ -34,8 +34,8 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     ),
     "a model that is no place": ({"model": "llama 2"}, "LF871", "model", ""),
     "a model of unknown size": ({"model": "me/mine"}, "LF716", "model", "TrainedShape"),
-    "a model that is not trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "Llama's kind"),
-    "numbers that no model has": (
+    "a model that is not trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "such as Llama"),
+    "impossible numbers": (
         {"model": "/fsx/x", "shape": TrainedShape(**{**SMALL, "hidden": 0})}, "LF717", "shape.hidden", "1",
     ),
     "data that no node sees": ({"data": TrainingData(place="/home2/x")}, "LF863", "data.place", "/fsx"),

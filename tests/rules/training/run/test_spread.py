@@ -110,13 +110,13 @@ def followed(remedy: str) -> list[tuple[str, Any]]:
     """What a user writes who follows `remedy`."""
     numbers: list[tuple[str, Any]] = [(name, int(value)) for name, value in re.findall(r"(\w+)=(\d+)", remedy)]
     words = [(name, ActivationCheckpointing(word)) for name, word in re.findall(r"(\w+)='(\w+)'", remedy)]
-    return [*numbers, *words, *((name, None) for name in re.findall(r"leave (\w+) out", remedy))]
+    return [*numbers, *words, *((name, None) for name in re.findall(r"remove (\w+)", remedy))]
 
 
 def test_which_degrees_are_possible_is_said():
     (problem,) = problems(tensor_parallel=3)
     assert problem.allowed == "1, 2, 8, 16, 32"
-    assert problem.message == "32 processes cannot be shared out in groups of 3"
+    assert problem.message == "32 processes cannot be divided into groups of 3"
 
 
 def test_all_that_a_degree_does_not_divide_is_said():
@@ -125,8 +125,8 @@ def test_all_that_a_degree_does_not_divide_is_said():
         partition=P5, model="/fsx/x", backend=Backend.SMP, shape=TrainedShape(**odd), tensor_parallel=4
     )
     assert problem.code == "LF857"
-    assert "1026 numbers of the feed-forward block (intermediate) and 4098 tokens of the vocabulary" in problem.message
-    assert "heads of keys" not in problem.message  # 2 of them, each copied once
+    assert "1026 feed-forward dimensions (intermediate) and 4098 vocabulary tokens" in problem.message
+    assert "key-value heads" not in problem.message  # 2 of them, each copied once
 
 
 def test_what_would_fit_on_more_nodes_than_there_are_is_checked_by_those():
@@ -180,16 +180,18 @@ def test_processes_of_the_runtime_share_the_memory_out():
 def test_what_is_wrong_besides_the_memory_has_its_remedy_too():
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B, context_parallel=4)
     assert problem.code == "LF855"
-    assert problem.remedy.startswith("leave context_parallel out; then no spread fits the memory of its nodes: take ")
+    assert problem.remedy.startswith(
+        "remove context_parallel; after that, the model still does not fit the memory of its nodes: use "
+    )
     assert "pipeline" not in problem.remedy  # which nothing offers on GPUs
     (problem,) = problems(partition=partition("g5.xlarge"), model=LLAMA_3_70B)
-    assert problem.remedy == "take instances with more memory, a shorter sequence or a smaller model"
+    assert problem.remedy == "use an instance type with more memory, a shorter sequence or a smaller model"
     (problem,) = problems(partition=partition(), model=LLAMA_3_70B)
     assert "a backend with pipeline parallel" in problem.remedy
     (problem,) = problems(partition=P5, model=LLAMA_3_70B, tensor_parallel=2)
     assert (
         problem.remedy
-        == "give the partition 4 nodes, and leave tensor_parallel out: on fewer it does not fit their memory"
+        == "give the partition 4 nodes, and remove tensor_parallel: on fewer nodes the model does not fit their memory"
     )
 
 
@@ -204,7 +206,7 @@ def test_processes_that_a_degree_does_not_divide_are_reported_at_that_degree():
     (problem,) = problems(partition=P5, model=LLAMA_3_8B, backend=Backend.SMP, context_parallel=3)
     assert (problem.code, problem.where, problem.value) == ("LF858", "context_parallel", 3)
     (problem,) = problems(partition=CPU, model="/fsx/x", shape=TrainedShape(**SMALL), tensor_parallel=8)
-    assert problem.message == "there are 2 processes in all, which cannot share a layer out 8 ways"
+    assert problem.message == "tensor parallel 8 is more than the 2 processes in total"
 
 
 def test_a_search_is_quick():
