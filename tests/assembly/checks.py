@@ -81,7 +81,7 @@ _NAMED_WITHIN_ANOTHER = {
     "AWS::IAM::Policy": "of one role",
     "AWS::ApplicationAutoScaling::ScalingPolicy": "of one target",
 }
-"""Types whose names differ within something else alone."""
+"""Types whose names must be unique only within a parent resource."""
 
 
 def names_twice(assembly: Assembly) -> list[str]:
@@ -132,7 +132,7 @@ Source: model botocore rds DeleteDBSubnetGroup"""
 
 
 def undeletable(assembly: Assembly) -> list[str]:
-    """Return what keeps the stacks from being deleted one after the other, the last deployed first.
+    """Return the reasons why the stacks cannot be deleted one after the other, the last deployed first.
 
     A stack that takes a value of one deployed later; a resource that is deleted while one that is retained uses it.
     """
@@ -154,7 +154,7 @@ def undeletable(assembly: Assembly) -> list[str]:
 
 
 def weak_references(assembly: Assembly) -> list[str]:
-    """Return what takes a value of another stack by `Fn::GetStackOutput`, and goes on with an old one.
+    """Return references to another stack by `Fn::GetStackOutput`, which can keep an old value.
 
     The CDK's command line skips a stack whose template is the same, and this is the same text whatever the output's
     value is. With `Fn::ImportValue` CloudFormation refuses to change an export in use: the update fails instead.

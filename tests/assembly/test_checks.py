@@ -1,4 +1,4 @@
-"""Each check over a whole assembly finds the mistake that is planted, and nothing once it is gone."""
+"""Each check of an assembly finds the error that a test adds, and nothing without it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fleets of `fleets.yaml`: what their stacks make together is legal, and can be deleted again."""
+"""The fleets of `fleets.yaml`: their stacks are consistent, and can be deleted again."""
 
 from collections.abc import Iterator
 from pathlib import Path

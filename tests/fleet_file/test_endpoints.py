@@ -1,4 +1,4 @@
-"""Endpoints of the fleet file: short forms, what is worked out, and each mistake at its key with its remedy."""
+"""Endpoints of the fleet file: short forms, derived values, and each error at its key with its remedy."""
 
 import pytest
 

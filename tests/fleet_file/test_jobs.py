@@ -104,7 +104,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
             "vocabulary: 800}"
         )),
         [("LF117", "jobs.llama.config")],
-        "keep one",
+        "remove one",
     ),
     "numbers that no model has": (
         ("meta-llama/Llama-2-7b-hf", "/fsx/x", *with_keys(

@@ -1,4 +1,4 @@
-"""People in the fleet file: one id for one person, homes, accounts with limits, directories."""
+"""Users in the fleet file: one id for each user, home directories, accounts with limits, LDAP directories."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def parsed(*, directory_of_file: Path | None = None, **keys: Any) -> Fleet:
 
 
 def reported(**keys: Any) -> dict[str, str]:
-    """The places of the mistakes with their code."""
+    """Return the codes of the errors by path."""
     try:
         parsed(**keys)
     except FleetError as error:

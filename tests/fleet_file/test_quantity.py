@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from llm_fleet.spec.instance_group import BatchSize
 from llm_fleet.spec.storage import read_throughput
 from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
+from tests.fleet_file.good_training_job import problems
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,15 @@ from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quanti
 )
 def test_read(quantity: Quantity, written: str, number: int) -> None:
     assert quantity.parse(written) == number
+    assert quantity.parse(quantity.text(number)) == number
+
+
+def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
+    (found,) = problems("    count: 2\n", "    count: 2\n    max_run: 30 days\n")
+    assert (found.message, found.value) == ("`max_run` must be at most 28 days", "30 days")
+    assert (found.allowed, found.remedy[:24]) == ("1 s to 28 days", "write at most 28 days; c")
+    (found,) = problems("    count: 2\n", "    count: 2\n    warm_pool: 1 day\n")
+    assert (found.message, found.value, found.remedy) == ("`keep` must be at most 6 h", "1 day", "write `6 h`")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Remedies for SageMaker pieces lead to a right file when they are followed to the letter."""
+"""A fleet file is valid after the remedies for its SageMaker parts are applied literally."""
 
 import re
 from pathlib import Path

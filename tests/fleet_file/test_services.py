@@ -1,4 +1,4 @@
-"""Inference services of the fleet file: short forms, defaults, and what is worked out."""
+"""Inference services of the fleet file: short forms, defaults, and derived values."""
 
 import json
 from pathlib import Path

@@ -21,7 +21,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 
 def reported(*edits: str) -> list[tuple[str, str]]:
-    """Code and place of everything that is wrong with the good file after these edits."""
+    """Return code and path of all errors in the valid file after these edits."""
     text = ACCOUNTED
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         assert old in text

@@ -1,4 +1,4 @@
-"""The machines of the examples, and what is known of each."""
+"""The instances of the examples, and their facts."""
 
 import gzip
 import json

@@ -331,7 +331,7 @@ def test_a_field_with_its_property_is_rendered_where_it_is_given() -> None:
 
 
 class Login(Spec):
-    """What a problem shows, and what it does not."""
+    """Fields whose values a problem shows, and secrets, which it does not show."""
 
     secret: Annotated[Secret | None, Field(alias="password")] = None
     variables: Mapping[str, str] = {}

@@ -1,6 +1,6 @@
-"""Every field of every description refuses a value of another type where it is written, in one problem.
+"""Every field of every description reports a value of a wrong type where it is written, in one problem.
 
-No table lists the fields: they are those of the classes of `spec/`. What a field takes is read from its annotation.
+No table lists the fields: they are those of the classes of `spec/`. The accepted types are read from the annotation.
 """
 
 import importlib

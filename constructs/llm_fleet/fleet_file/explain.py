@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -14,7 +15,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.values import did_you_mean, nearest
 from llm_fleet.spec.model import KIND, FleetModel, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
-from llm_fleet.spec.values import InFile
+from llm_fleet.spec.values import HOURS, MINUTES, SECONDS, SIZE, InFile
 
 _REPORTING = {
     "queues": "parallelcluster",
@@ -100,6 +101,27 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
         value=given,
     )
     return problem.under(*written)
+
+
+_OUT_OF_RANGE = re.compile(r"(.+) \(in (seconds|minutes|hours|GiB)\) (must be at (?:least|most)) (\d+)")
+_USUAL_REMEDY = re.compile(r"write (\d+), or another number in the range")
+_UNITS = {"seconds": SECONDS, "minutes": MINUTES, "hours": HOURS, "GiB": SIZE}
+
+
+def in_units(problem: Problem) -> Problem:
+    """Return `problem`, if it is a number out of range, with values in the units of the file; any other unchanged."""
+    match = _OUT_OF_RANGE.fullmatch(problem.message)
+    if match is None or type(problem.value) is not int:
+        return problem
+    key, unit, fault, limit = match.groups()
+    text = _UNITS[unit].text
+    return replace(
+        problem,
+        message=f"{key} {fault} {text(int(limit))}",
+        value=text(problem.value),
+        allowed=re.sub(r"\d+", lambda number: text(int(number[0])), problem.allowed),
+        remedy=_USUAL_REMEDY.sub(lambda number: f"write `{text(int(number[1]))}`", problem.remedy),
+    )
 
 
 def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:

@@ -15,7 +15,7 @@ from llm_fleet.fleet_file.check_fleet import check_fleet
 from llm_fleet.fleet_file.check_nodes import check_script_files
 from llm_fleet.fleet_file.clusters import LOCAL_ACCOUNTING, is_parallelcluster, no_fleet_file
 from llm_fleet.fleet_file.document import Document, LocatedProblem, YamlPath, parse, read_text
-from llm_fleet.fleet_file.explain import explain, likely_kind
+from llm_fleet.fleet_file.explain import explain, in_units, likely_kind
 from llm_fleet.fleet_file.fleet import NO_NETWORK, Fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
@@ -255,7 +255,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
             for problem in checked
             if not is_unresolved(problem)
         ]
-        found = [_without_own_key(problem) for problem in found if draft.is_known(problem)]
+        found = [in_units(_without_own_key(problem)) for problem in found if draft.is_known(problem)]
         causes = [*problems, *found]
         problems += [each for each in found if not any(each is not cause and _follows(each, cause) for cause in causes)]
     located = [document.locate(problem) for problem in problems]

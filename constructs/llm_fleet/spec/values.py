@@ -64,6 +64,13 @@ class Quantity:
             )
         return int(number)
 
+    def text(self, number: int) -> str:
+        """Return `number`, in the API's unit, in the largest unit that divides it, e.g. `28 days`."""
+        fitting = [unit for unit, worth in self.units.items() if number and number % worth == 0]
+        unit = max(fitting or self.units, key=lambda each: self.units[each] if fitting else -self.units[each])
+        amount, one = number // self.units[unit], unit.removesuffix("s")
+        return f"{amount} {one if amount == 1 and one in self.units else unit}"
+
     def _amount_and_unit(self, written: Any) -> tuple[Decimal, str]:
         if isinstance(written, int | float) and not isinstance(written, bool):
             raise self._no_unit(str(written))

@@ -42,8 +42,7 @@ def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
     assert (
         "  llama2-7b  meta-llama/Llama-2-7b-hf by neuron on 4 nodes of cluster train, partition trn1\n"
         "             4 nodes x 32 processes, tensor parallel 8, data parallel 16\n"
-        "             estimated 7.1 GiB of 13.6 GiB that a process may fill: weights 1.6 GiB,"
-        in capsys.readouterr().out
+        "             estimated 7.1 GiB of 13.6 GiB that a process can use: weights 1.6 GiB," in capsys.readouterr().out
     )
 
 
@@ -114,8 +113,8 @@ def test_settings_that_the_run_does_not_report_can_be_set(place: Path) -> None:
         (["-f", TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write 'train'"),
         (["-f", TRN1, "llama2-7b", "--sbatch", "nodes=9"], "LF883", "the run sets nodes and partition"),
         (["-f", TRN1, "llama2-70b"], "LF884", "write 'llama2-7b'"),
-        (["-f", GPU], "LF884", "nobody told which run"),
-        (["--stage", "train", "--sbatch", "auto-resume=1"], "LF883", "srun has it on HyperPod"),
+        (["-f", GPU], "LF884", "RUN is required"),
+        (["--stage", "train", "--sbatch", "auto-resume=1"], "LF883", "an option of srun"),
         (["--set", "RUN=a\nb"], "LF882", "one line of text"),
     ],
 )
@@ -153,7 +152,7 @@ def test_a_place_that_cannot_be_written_is_reported(capsys: Capture, place: Path
 def test_what_never_ends_is_no_batch_file(capsys: Capture, place: Path) -> None:
     os.mkfifo(place / "pipe")
     assert main(["jobs", "check", str(place / "pipe"), "/dev/zero"]) == 1
-    assert capsys.readouterr().err.count("no regular file") == 2
+    assert capsys.readouterr().err.count("not a regular file") == 2
 
 
 def test_a_run_without_its_fleet_file_is_reported(capsys: Capture, place: Path) -> None:
@@ -265,9 +264,9 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
     ("words", "said"),
     [
         (["--stage", "trian"], "write 'train'"),
-        (["--job", "1; rm"], "'1; rm' is no job's id"),
-        (["-n", "x"], "'x' is no number of lines"),
-        (["-n", "0"], "'0' is no number of lines"),
+        (["--job", "1; rm"], "'1; rm' is not a job id"),
+        (["-n", "x"], "'x' is not a number of lines"),
+        (["-n", "0"], "'0' is not a number of lines"),
     ],
 )
 def test_which_log_is_looked_at_before_anybody_is_requested(
@@ -289,7 +288,7 @@ def test_jobs_belong_to_a_user_of_the_cluster(cluster: FakeCluster, users: str, 
 @pytest.mark.parametrize(
     ("users", "words", "said"),
     [
-        (BOTH, [], "nobody told which of the cluster's users"),
+        (BOTH, [], "--user is required"),
         (ADA, ["--user", "adda"], "'ada'"),
         (ADA, ["--stage", "test-nccl"], "run 'tanuki' has no such stage"),
         (ADA, ["--set", "STEPS=3"], "the run in the fleet file already sets this"),
