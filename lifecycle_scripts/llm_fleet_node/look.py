@@ -1,4 +1,4 @@
-"""Looks without touching: `--list` says which steps there are, `--dry-run` which of them would change something."""
+"""`--list` prints the steps, `--dry-run` the steps that would be applied; both change nothing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from llm_fleet_node.limits import Limits
 from llm_fleet_node.log import Log
 from llm_fleet_node.manifest import Group, Manifest
 from llm_fleet_node.node import Node
-from llm_fleet_node.outcome import IS_SO, WOULD_BE_APPLIED
+from llm_fleet_node.outcome import VERIFIED, WOULD_BE_APPLIED
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import Prepared, describe, known_steps, prepare, read_bundle, why_not_needed
 
-ALL_SO, NOT_SO = 0, 2
-"""Exit codes of a dry run: everything is so, or something would be applied. 1 when that cannot be told."""
+ALL_VERIFIED, CHANGES_NEEDED = 0, 2
+"""Exit codes of a dry run: everything is verified, or steps would be applied. 1 for an error."""
 _NO_ROOT = "no-node"
-"""A root below the bundle that does not exist: without a node there is nothing to be found."""
+"""A root below the bundle that does not exist, so that nothing of this machine is read."""
 
 
 def look(requested: Arguments, places: Places) -> int:
-    """Say what `asked` asks for and return the exit code. Writes nothing to disk."""
+    """Print what `requested` selects and return the exit code. Writes nothing to disk."""
     log = Log(None, started=time.time(), silent=True)
     reported = read_bundle(places, requested.hook, log.line)
     if requested.mode == LIST:
@@ -42,7 +42,7 @@ def look(requested: Arguments, places: Places) -> int:
 
 
 def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepared:
-    """Return what a node of the role takes, as far as the manifest alone tells."""
+    """Return the steps for a node of the role, only from the manifest."""
     group = _group(requested, reported)
     identity = Identity(
         group=group,
@@ -50,7 +50,7 @@ def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepa
         instance_name=None,
         instance_type=None,
         controllers=(),
-        neighbours=(),
+        neighbors=(),
         addresses=(),
         testimonies=(),
     )
@@ -67,7 +67,7 @@ def _group(requested: Arguments, reported: Manifest) -> Group:
     named = ", ".join(f"{group.name} ({group.role})" for group in reported.groups)
     fail(
         Code.ARGUMENTS,
-        f"the manifest has no group {requested.group or ''} of role {requested.role}; it has {named}",
+        f"the manifest has no group {requested.group or ''} with the role {requested.role}; its groups are {named}",
         final=True,
     )
 
@@ -131,14 +131,14 @@ def _dry_run(requested: Arguments, prepared: Prepared) -> int:
             steps.append(
                 {
                     "name": name,
-                    "state": WOULD_BE_APPLIED if failure else IS_SO,
+                    "state": WOULD_BE_APPLIED if failure else VERIFIED,
                     "code": failure.code.code if failure else None,
                     "why": failure.cause if failure else None,
                 }
             )
     reported = {"node": describe(prepared.node.identity), "hook": requested.hook, "steps": steps}
     _say(requested, reported, _dry_lines)
-    return NOT_SO if any(step["why"] for step in steps) else ALL_SO
+    return CHANGES_NEEDED if any(step["why"] for step in steps) else ALL_VERIFIED
 
 
 def _dry_lines(reported: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ _DEFAULT_PROFILE = re.compile(r"^\[default\][^\n]*\n((?:[^\[\n][^\n]*\n|\n)*)", 
 _ENDPOINT = re.compile(r"^endpoint_url\s*=\s*(\S+)", re.MULTILINE)
 _CHRONY_LAST = re.compile(r"^Ref time \(UTC\)\s*:\s*(.+?)\s*$", re.MULTILINE)
 """When chronyd last had an answer of a server, by this node's clock; see chronyc(1), tracking."""
-_SYNCHRONISED = "/run/systemd/timesync/synchronized"
+_SYNCHRONIZED = "/run/systemd/timesync/synchronized"
 """Touched by systemd-timesyncd whenever it has set the clock; see systemd-timesyncd.service(8)."""
 _FRESH = (-60.0, 4200.0)
 """Seconds since a time service had its last answer, at least and at most: twice the longest pause of systemd-timesyncd,
@@ -97,7 +97,7 @@ def time_service_offset(host: Host) -> Optional[float]:
     as 0.
     """
     try:
-        if _is_fresh(os.stat(host.path(_SYNCHRONISED)).st_mtime):
+        if _is_fresh(os.stat(host.path(_SYNCHRONIZED)).st_mtime):
             return 0.0
     except OSError:
         pass

@@ -1,4 +1,4 @@
-"""Writes samples as Prometheus' remote write 1.0 wants them: a WriteRequest in protobuf, packed by Snappy.
+"""Encodes samples for Prometheus remote write 1.0: a WriteRequest in protobuf, compressed with Snappy.
 
 prometheus.io/docs/specs/prw/remote_write_spec; protobuf.dev/programming-guides/encoding;
 github.com/google/snappy/blob/main/format_description.txt
@@ -19,7 +19,7 @@ _LONGEST_LITERAL = 65536
 
 
 def write_request(samples: Sequence[Sample], settings: Settings) -> bytes:
-    """Return the body of a request for `samples`, which are in order of time. One series a metric and node."""
+    """Return the body of a request for `samples`, which are in order of time. One series for each metric and node."""
     series: dict[str, list[tuple[int, float]]] = {}
     for sample in samples:
         for key, value in sample.numbers.items():
@@ -32,7 +32,7 @@ def write_request(samples: Sequence[Sample], settings: Settings) -> bytes:
 def _labels(key: str, settings: Settings) -> dict[str, str]:
     whose = {"cluster": settings.cluster, "fleet": settings.fleet}
     if not METRICS[key].of_cluster:
-        # The queue is the cluster's, whichever node tells of it: a controller that was replaced goes on with it.
+        # The queue belongs to the cluster, not to the node: the series continues when the controller is replaced.
         whose |= {"group": settings.group, "instance": settings.node, "instance_type": settings.instance_type}
     return {"__name__": prometheus_name(key), **{name: value for name, value in whose.items() if value}}
 
@@ -68,7 +68,7 @@ def varint(number: int) -> bytes:
 
 
 def snappy(content: bytes) -> bytes:
-    """Return `content` in Snappy's form, by literals alone: a few KiB a minute are not worth a compressor."""
+    """Return `content` in Snappy's format, only with literals: a few KiB a minute need no compression."""
     parts = [content[at : at + _LONGEST_LITERAL] for at in range(0, len(content), _LONGEST_LITERAL)]
     # Tag 61 << 2: a literal whose length less one is in the next two bytes, the lowest first.
     literals = [bytes([61 << 2]) + struct.pack("<H", len(part) - 1) + part for part in parts]

@@ -25,7 +25,7 @@ def _apply(node: Node) -> None:
         absent = exporter.absent(node.host)
         if absent:
             node.say(f"{exporter.name} exporter: absent, {absent}")
-        elif _is_anothers(node, exporter):
+        elif _is_foreign(node, exporter):
             node.say(f"{exporter.name} exporter: port {exporter.port} serves metrics already, by another's unit")
         else:
             _start(node, exporter)
@@ -63,7 +63,7 @@ def _start(node: Node, exporter: Exporter) -> None:
         host.run("systemctl", "start", unit, changes=f"started {unit}")
 
 
-def _is_anothers(node: Node, exporter: Exporter) -> bool:
+def _is_foreign(node: Node, exporter: Exporter) -> bool:
     return not is_active(node.host, exporter.unit(node.host)) and metrics(exporter.port) > 0
 
 

@@ -39,8 +39,8 @@ def check_home(host: Host, user: User, home: str, *, final: bool = False) -> Non
     """Raise `Failure` unless `home` can be the user's: `LFN160` when it is another's. Nothing is ever chowned."""
     problem = home_problem(host, user, home)
     if problem:
-        is_anothers = host.path(home).is_dir()
-        fail(Code.HOME_OWNER if is_anothers else Code.HOME_UNFIT, problem, final=final)
+        is_foreign = host.path(home).is_dir()
+        fail(Code.HOME_OWNER if is_foreign else Code.HOME_UNFIT, problem, final=final)
 
 
 def home_problem(host: Host, user: User, home: str) -> Optional[str]:

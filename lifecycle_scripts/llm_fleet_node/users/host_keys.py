@@ -146,7 +146,7 @@ def check_accepts_new(host: Host) -> None:
 def own_names(node: Node) -> list[str]:
     """Return the names by which others call this node: its host name, and its address where it is known for sure."""
     own = set(node.identity.addresses)
-    listed = [*(instance.address for instance in node.identity.neighbours), *node.identity.controllers]
+    listed = [*(instance.address for instance in node.identity.neighbors), *node.identity.controllers]
     addresses = {address for address in listed if address in own}
     return [os.uname().nodename, *sorted(addresses)]
 

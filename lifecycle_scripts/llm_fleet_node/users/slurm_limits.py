@@ -1,7 +1,7 @@
 """The limits of Slurm's accounts: read back from slurmdbd, set where they differ, taken back where nobody wants them.
 
 What people made by hand stays: accounts, users and QOS that the fleet does not name are not looked at. An account that
-the fleet has made is marked by its organisation; once the fleet names it no more, its limits are taken back, and it
+the fleet has made is marked by its organization; once the fleet names it no more, its limits are taken back, and it
 stays with its records.
 """
 
@@ -15,7 +15,7 @@ from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
 from llm_fleet_node.users.limit_values import NONE, as_number, as_resources, differ
 from llm_fleet_node.users.slurm_accounts import was_there
 
-ORGANISATION = "made by llm-fleet"
+ORGANIZATION = "made by llm-fleet"
 """Marks in the database which accounts are the fleet's. No account's name, which Slurm takes when it is told none."""
 _COUNTS = ("Fairshare", "GrpJobs", "GrpSubmitJobs", "MaxJobs", "MaxSubmitJobs", "MaxWall")
 _RESOURCES = ("GrpTRES", "MaxTRES")
@@ -71,7 +71,7 @@ def apply_limits(host: Host, cluster: str, accounts: SlurmAccounts) -> None:
             _add(host, cluster, account)
             found = read_limits(host, cluster)
         elif account.name not in marked:
-            _modify(host, ["account", "where", f"name={account.name}", "set", f"organization={ORGANISATION}"])
+            _modify(host, ["account", "where", f"name={account.name}", "set", f"organization={ORGANIZATION}"])
         words = wanted_changes(account, found[account.name])
         if words:
             where = ["account", "where", f"name={account.name}", f"cluster={cluster}", "set", *words]
@@ -116,14 +116,14 @@ def _no_resources() -> tuple[tuple[str, tuple[()]], ...]:
 def _marked(host: Host) -> set[str]:
     said = host.run("sacctmgr", "--noheader", "--parsable2", "show", "account", "format=Account,Organization")
     rows = [line.split("|") for line in said.splitlines() if line.count("|") == 1]
-    return {account for account, organisation in rows if organisation == ORGANISATION}
+    return {account for account, organization in rows if organization == ORGANIZATION}
 
 
 def _add(host: Host, cluster: str, account: SlurmAccount) -> None:
     try:
         host.run(
             "sacctmgr", "--immediate", "add", "account", f"name={account.name}", f"cluster={cluster}",
-            f"parent={account.parent}", f"organization={ORGANISATION}",
+            f"parent={account.parent}", f"organization={ORGANIZATION}",
             changes=f"made the Slurm account {account.name}",
         )  # fmt: skip
     except CommandFailed as error:
