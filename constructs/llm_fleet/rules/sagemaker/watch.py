@@ -7,9 +7,9 @@ from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem, is_unresolved, under
-from llm_fleet.rules.values import check_known, check_positive, duration, is_above
-from llm_fleet.spec.watch import (
+from llm_fleet.rules.values import check_known, check_positive, is_above
 from llm_fleet.spec.values import SECONDS
+from llm_fleet.spec.watch import (
     CheckpointLayout,
     JobWatch,
     LossSpike,
