@@ -62,19 +62,19 @@ def test_data_becomes_the_type_of_its_field(field: str, data: Any, value: Any) -
 
 
 MISFITS: list[tuple[dict[str, Any], str]] = [
-    ({}, "whole.json: Whole lacks ['text'] and has no place for []"),
-    ({"text": "x", "more": 1}, "whole.json: Whole lacks [] and has no place for ['more']"),
-    ({"text": 1}, "whole.json/text: must be str, is 1"),
-    ({"text": "x", "share": True}, "whole.json/share: must be int or float, is True"),
-    ({"text": "x", "kind": "cpu"}, "whole.json/kind: must be one of gpu, neuron, is 'cpu'"),
+    ({}, "whole.json: Whole is missing ['text'] and has no field for []"),
+    ({"text": "x", "more": 1}, "whole.json: Whole is missing [] and has no field for ['more']"),
+    ({"text": 1}, "whole.json/text: must be str, but is 1"),
+    ({"text": "x", "share": True}, "whole.json/share: must be int or float, but is True"),
+    ({"text": "x", "kind": "cpu"}, "whole.json/kind: must be one of gpu, neuron, but is 'cpu'"),
     ({"text": "x", "since": "today"}, "whole.json/since: 'today': Invalid isoformat string: 'today'"),
     ({"text": "x", "form": "("}, "whole.json/form: '(': missing ), unterminated subpattern at position 0"),
-    ({"text": "x", "limit": {"min": 1}}, "whole.json/limit: Limit lacks [] and has no place for ['min']"),
-    ({"text": "x", "pair": [1]}, "whole.json/pair: must have 2 items, is [1]"),
-    ({"text": "x", "pair": [1, "2"]}, "whole.json/pair/1: must be int, is '2'"),
-    ({"text": "x", "words": "a"}, "whole.json/words: must be list, is 'a'"),
-    ({"text": "x", "parts": {"one": {"size": None}}}, "whole.json/parts/one/size: must be int, is None"),
-    ({"text": "x", "parts": {"one": {"name": "two"}}}, "whole.json/parts/one: Part lacks [] and has no place for"),
+    ({"text": "x", "limit": {"min": 1}}, "whole.json/limit: Limit is missing [] and has no field for ['min']"),
+    ({"text": "x", "pair": [1]}, "whole.json/pair: must have 2 items, but is [1]"),
+    ({"text": "x", "pair": [1, "2"]}, "whole.json/pair/1: must be int, but is '2'"),
+    ({"text": "x", "words": "a"}, "whole.json/words: must be list, but is 'a'"),
+    ({"text": "x", "parts": {"one": {"size": None}}}, "whole.json/parts/one/size: must be int, but is None"),
+    ({"text": "x", "parts": {"one": {"name": "two"}}}, "whole.json/parts/one: Part is missing [] and has no field for"),
 ]
 
 

@@ -71,7 +71,7 @@ def test_an_empty_stream_is_made_good_by_the_report(say: Say, night: BadNight) -
     silent = next(one for one in said.json["runs"] if one["node"] == night.silent)
     assert (silent["source"], silent["step"], silent["code"]) == ("report", "mount_lustre", "LFN31")
     assert any("told from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
-    reported(4, say("logs").err, "CloudWatch has not how")
+    reported(4, say("logs").err, "CloudWatch has no result of")
     assert {step["name"]: step["state"] for step in silent["steps"]}["training_environment"] == "not reached"
 
 
@@ -120,7 +120,7 @@ def test_events_come_once_with_the_message_that_the_list_leaves_out(say: Say, ni
     reported(13, said.out, "Instance creation failed: We currently do not have sufficient capacity")
     assert night.failed in row
     assert "Instances are going" not in said.out
-    assert "remedy: `llm-fleet check` tells in which AZs the type is offered" in said.out
+    assert "remedy: `llm-fleet check` shows in which AZs the type is offered" in said.out
     assert "it is InService" in said.out
 
 

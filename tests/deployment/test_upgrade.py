@@ -30,9 +30,9 @@ def test_what_is_lost_kept_and_run_again_is_reported(upgrade: Upgrade, launch_po
     before = launch_post.cluster
     code, out, _ = upgrade()
     assert code == 0
-    reported(6, out, "a node whose scripts fail is tried about four times within 18 minutes, without a word")
+    reported(6, out, "HyperPod retries a node whose scripts fail about four times within 18 minutes, without a message")
     assert "the root volume (every node): /, with /etc" in out
-    assert "Slurm's accounting (the controller): MariaDB on its root volume" in out
+    assert "Slurm accounting (controller): MariaDB on its root volume" in out
     assert "sudo mysqldump" in out
     assert "squeue --noheader --states=RUNNING,PENDING" in out
     assert "aws sagemaker update-cluster-software --cluster-name ml-cluster --region us-west-2\n" in out

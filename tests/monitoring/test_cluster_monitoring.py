@@ -79,7 +79,7 @@ def _the_chats_can_only_look(stack: cdk.Stack) -> None:
     (slack,) = resources(stack, "AWS::Chatbot::SlackChannelConfiguration")
     (teams,) = resources(stack, "AWS::Chatbot::MicrosoftTeamsChannelConfiguration")
     assert (slack["SlackWorkspaceId"], teams["TeamId"]) == ("T0123456789", UUID)
-    looks = [one for one in resources(stack, "AWS::IAM::ManagedPolicy") if "look at" in one["Description"]]
+    looks = [one for one in resources(stack, "AWS::IAM::ManagedPolicy") if "chat channel" in one["Description"]]
     assert len(looks) == len([slack["GuardrailPolicies"], teams["GuardrailPolicies"]])
     for policy in looks:
         (statement,) = policy["PolicyDocument"]["Statement"]
@@ -98,9 +98,9 @@ def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> Non
     assert (action["ApprovalModel"], action["ActionThreshold"]) == ("MANUAL", {"Type": "PERCENTAGE", "Value": 100})
     assert action["Definition"]["IamActionDefinition"]["Roles"] == ["ml-engineers"]
     policies = resources(stack, "AWS::IAM::ManagedPolicy")
-    (denial,) = [one["PolicyDocument"]["Statement"][0] for one in policies if "nothing new" in one["Description"]]
+    (denial,) = [one["PolicyDocument"]["Statement"][0] for one in policies if "denies new instances" in one["Description"]]
     assert denial["Effect"] == "Deny"
-    # What stops or deletes stays allowed: who has spent too much must be able to end it.
+    # Stopping and deleting stays allowed, so that users can end resources after the budget is exceeded.
     assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
 
 

@@ -129,7 +129,7 @@ def test_two_thousand_nodes_are_twenty_calls() -> None:
     assert cloudwatch.of("train")["NODES_RUNNING"] == 2000
 
 
-def test_a_cluster_that_is_not_there_is_passed_over_and_publishes_nothing() -> None:
+def test_a_cluster_that_is_not_there_is_skipped_and_publishes_nothing() -> None:
     cloudwatch = CloudWatch()
     seen = observer({"gone": "hyperpod"}, sagemaker=SageMaker({}), logs=Logs(), cloudwatch=cloudwatch).look_at_all()
     assert seen == {"gone": {}}
@@ -146,20 +146,20 @@ def test_one_cluster_that_is_refused_does_not_keep_the_others_from_it() -> None:
     assert cloudwatch.of("train")["NODES_RUNNING"] == 1
 
 
-def test_a_cluster_that_is_being_created_gets_its_log_group_at_once() -> None:
+def test_a_cluster_that_is_being_created_gets_its_log_group_immediately() -> None:
     logs = Logs()
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Creating"}
-    assert observer({"train": "hyperpod"}, logs=logs).hear_of(detail) == "made"
+    assert observer({"train": "hyperpod"}, logs=logs).on_state_change(detail) == "made"
     assert logs.groups == {GROUP: {"logGroupName": GROUP, "retentionInDays": 90}}
 
 
 @pytest.mark.parametrize(
     "change", [{"ClusterName": "other"}, {"ClusterStatus": "Deleting"}, {"ClusterArn": ""}, {"ClusterName": "pc"}]
 )
-def test_what_is_not_ours_or_goes_gets_none(change: dict[str, str]) -> None:
+def test_other_or_deleted_clusters_get_no_log_group(change: dict[str, str]) -> None:
     logs = Logs()
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Creating", **change}
-    assert observer({"train": "hyperpod", "pc": "parallelcluster"}, logs=logs).hear_of(detail) == "passed over"
+    assert observer({"train": "hyperpod", "pc": "parallelcluster"}, logs=logs).on_state_change(detail) == "skipped"
     assert logs.groups == {}
 
 

@@ -25,7 +25,7 @@ from tools.synth_environment import ROOT
 DASHBOARD = ROOT / "examples" / "grafana" / "llm-fleet-cluster.json"
 ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-12345678-1234-1234-1234-123456789012"
 FLEET = """
-fleet: sight
+fleet: metrics
 region: us-west-2
 network: {az: usw2-az4, compute_cidr: 10.1.0.0/20, internet: none}
 clusters:
@@ -121,7 +121,7 @@ def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk
     statements = [one for policy in policies for one in policy["Properties"]["PolicyDocument"]["Statement"]]
     (statement,) = [one for one in statements if one.get("Sid") == "Metrics"]
     assert statement["Action"] == "aps:RemoteWrite"
-    assert statement["Resource"]["Fn::ImportValue"].startswith("sight-metrics:")
+    assert statement["Resource"]["Fn::ImportValue"].startswith("metrics-metrics:")
     cluster.resource_properties_count_is("AWS::Logs::LogGroup", {"LogGroupName": "/llm-fleet/metrics/train"}, 0)
 
 
@@ -132,7 +132,7 @@ def test_the_dashboard_of_grafana_is_that_of_the_catalog() -> None:
     assert set(titles) >= {metric.name for metric in cluster_metrics().values()}
     panels = [panel["gridPos"] for panel in grafana_dashboard()["panels"]]
     cells = [(place["x"] + x, place["y"] + y) for place in panels for x in range(place["w"]) for y in range(place["h"])]
-    assert len(cells) == len(set(cells)), "no panel lies upon another"
+    assert len(cells) == len(set(cells)), "no panel overlaps another"
 
 
 def test_the_page_names_every_metric() -> None:

@@ -47,7 +47,7 @@ def test_a_login_node_in_a_partition(tmp_path: Path):
     reported(
         18,
         refusal(tmp_path, "workers:", login),
-        "HyperPod puts every node, login nodes too, into a partition dev of its own",
+        "HyperPod adds all nodes, including login nodes, to its own partition dev",
     )
 
 

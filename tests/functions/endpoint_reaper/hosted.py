@@ -58,9 +58,9 @@ class Hosted:
         )
         self.client("events").put_rule(Name=SETTINGS.rule, ScheduleExpression="rate(15 minutes)")
         self.client("sns").create_topic(Name="pager")
-        self.client("sqs").create_queue(QueueName="told")
+        self.client("sqs").create_queue(QueueName="sent")
         self.client("sns").subscribe(
-            TopicArn=SETTINGS.topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:{REGION}:{ACCOUNT}:told"
+            TopicArn=SETTINGS.topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:{REGION}:{ACCOUNT}:sent"
         )
 
     def host(self, name: str, role: str) -> None:
@@ -99,7 +99,7 @@ class Hosted:
 
     def reported(self) -> int:
         """How many messages the topic has sent since it was queried last."""
-        url = self.client("sqs").get_queue_url(QueueName="told")["QueueUrl"]
+        url = self.client("sqs").get_queue_url(QueueName="sent")["QueueUrl"]
         return len(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
 
     def _watched(self, service: str) -> Any:

@@ -43,7 +43,7 @@ def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) 
     for waits in time_to_live_facts().statuses_that_wait:
         status(hosted, waits)
         assert hosted.run().state == ("deleting" if waits == "Deleting" else "busy"), waits
-        assert hosted.calls == ["describe_endpoint"], "what somebody else deletes is not marked as ours"
+        assert hosted.calls == ["describe_endpoint"], "resources that a user deletes do not get our tag"
         assert hosted.there() == BEFORE
     status(hosted, "Failed")
     assert hosted.run().state == "ended"

@@ -85,7 +85,7 @@ def test_what_was_stopped_for_its_loss_goes_on_from_before_however_it_ended(fact
 def test_without_a_checkpoint_from_before_it_is_given_up() -> None:
     decision = decide(_facts("Stopped"), SPIKE, None, JobSettings(), now=0)
     assert decision.decision == "give_up"
-    assert "no checkpoint was whole before" in decision.reason
+    assert "no complete checkpoint before" in decision.reason
 
 
 def test_one_that_completed_before_it_could_be_stopped_has_completed() -> None:
@@ -124,7 +124,7 @@ def test_of_several_the_earliest_counts_and_nan_first() -> None:
     ("facts", "settings", "why"),
     [
         (_running(CheckpointConfig={}), JobSettings(), "no checkpoints"),
-        (_running(), JobSettings(max_restarts=0), "only tells"),
+        (_running(), JobSettings(max_restarts=0), "restarts are disabled"),
     ],
 )
 def test_what_could_not_go_on_is_left_running(facts: JobFacts, settings: JobSettings, why: str) -> None:

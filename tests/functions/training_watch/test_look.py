@@ -128,7 +128,7 @@ def test_wherever_a_run_dies_the_end_is_the_same(watch: Watch, kind: str, monkey
     for number in range(80):
         misfortune = Misfortune(random.Random(0), 0)
         ended = _end_of_nan(Watch(monkeypatch), (misfortune, number), kind)
-        assert {**ended, "told": set(ended["told"])} == {**wanted, "told": set(wanted["told"])}, number
+        assert {**ended, "messages": set(ended["messages"])} == {**wanted, "messages": set(wanted["messages"])}, number
         if misfortune.crashes == 0:
             assert number > 30
             return
@@ -165,7 +165,7 @@ def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) ->
     return {
         "item": item,
         "jobs": sorted(watch.raw.jobs),
-        "told": watch.reported(),
+        "messages": watch.reported(),
         "copy": watch.raw.read(f"runs/{JOB}/"),
     }
 

@@ -88,7 +88,7 @@ def check(day: Day, raw: Any) -> None:
             day, outcome, items.get(_name(outcome.job)), {what for job, what in reported if job == _name(outcome.job)}
         )
     assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
-    assert len(reported) - len(set(reported)) <= day.crashes + day.meetings, "told twice only after a crash"
+    assert len(reported) - len(set(reported)) <= day.crashes + day.meetings, "published twice only after a crash"
     assert not raw.alarms()
     assert len(day.decided) == len(set(day.decided)), "what is decided is decided once"
     assert day.world.events == EVENTS
