@@ -16,7 +16,7 @@ _now: list["CannedAccount"] = []
 
 
 class CannedAccount:
-    """Answers by operation, e.g. `ListClusterEvents`; a call of any other fails the test."""
+    """Responses by operation, e.g. `ListClusterEvents`; any other call fails the test."""
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self._answers = dict(answers)
@@ -24,7 +24,7 @@ class CannedAccount:
         self.requested: list[tuple[str, dict[str, Any]]] = []
 
     def lives(self, monkeypatch: pytest.MonkeyPatch) -> "CannedAccount":
-        """Be what every client asks that is made from now on."""
+        """Serve all clients that are created from now on."""
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             monkeypatch.setenv(name, "x")
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", _session())
@@ -32,21 +32,21 @@ class CannedAccount:
         return self
 
     def clients_answer(self, operation: str) -> dict[str, Any]:
-        """Return what is answered to an empty request."""
+        """Return the response to an empty request."""
         answer = self._answers[operation]
         return dict(answer({}) if callable(answer) else answer)
 
     def says(self, **answers: Answer) -> None:
-        """Answer these from now on."""
+        """Set responses."""
         self._answers |= answers
         self._refused = {name: why for name, why in self._refused.items() if name not in answers}
 
     def refuses(self, *operations: str, code: str = "AccessDeniedException", message: str = "") -> None:
-        """Refuse these from now on."""
+        """Set operations that are refused."""
         self._refused |= {name: (code, message or f"not authorized to perform: x:{name}") for name in operations}
 
     def answer(self, model: Any, requested: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Return what botocore would have parsed."""
+        """Return the response in botocore's parsed form."""
         self.requested.append((model.name, requested))
         if model.name in self._refused:
             code, message = self._refused[model.name]
@@ -55,8 +55,8 @@ class CannedAccount:
         reported = dict(answer(requested) if callable(answer) else answer)
         try:
             validate_parameters(reported, model.output_shape)
-        except ParamValidationError as error:  # The commands would take it for what AWS says.
-            raise AssertionError(f"{model.name} never answers this: {error}") from error
+        except ParamValidationError as error:  # The commands would read it as a response of AWS.
+            raise AssertionError(f"not a valid response of {model.name}: {error}") from error
         return SimpleNamespace(status_code=200), reported
 
 

@@ -1,4 +1,4 @@
-"""What every test of the command begins with."""
+"""Fixture of every test of the command."""
 
 import boto3
 import pytest

@@ -90,7 +90,7 @@ def stack_event(
 EVENTS = {
     STACK: [
         stack_event(0, "CREATE_IN_PROGRESS"),
-        stack_event(1, "CREATE_FAILED", what="Old", reason="of the time before"),
+        stack_event(1, "CREATE_FAILED", what="Old", reason="of the deployment before"),
         stack_event(10, "UPDATE_IN_PROGRESS"),
         stack_event(
             11, "CREATE_FAILED", what="Cluster", reason="Embedded stack failed", kind="AWS::CloudFormation::Stack"

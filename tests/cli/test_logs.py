@@ -1,4 +1,4 @@
-"""What `llm-fleet logs` is given, and what the nodes' own runner says: the lines are those of a real run of it."""
+"""Options of `llm-fleet logs`, and lines of the lifecycle scripts from a real run."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -60,10 +60,10 @@ def test_what_is_no_code_is_reported() -> None:
 def test_no_failure_is_reported_only_where_something_is_known_of_every_node():
     failed, code = Requested(failed=True), Requested(code="LFN39")
     assert nothing_shown(Gathered(), failed, 0) == "no node's start failed"
-    assert nothing_shown(Gathered(), failed, 5) == "no start is known to have failed; of 5 nodes nothing is known"
+    assert nothing_shown(Gathered(), failed, 5) == "no known start has failed; 5 nodes without a result"
     assert nothing_shown(Gathered(), code, 0) == "no node's start ended with LFN39"
     denied = Problem(code=CommandCode.DENIED, message="m", remedy="r")
-    assert "not all could be asked" in nothing_shown(Gathered(problems=[denied]), failed, 0)
+    assert "not all nodes could be read" in nothing_shown(Gathered(problems=[denied]), failed, 0)
     assert nothing_shown(Gathered(), Requested(), 0) == "no node has started yet"
 
 
@@ -77,7 +77,7 @@ START = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Ended]:
-    """A start that fails in a step, and one that never finds out who the node is."""
+    """A start that fails in a step, and one that fails before the node is identified."""
     sys.path.insert(0, str(ROOT / "lifecycle_scripts"))
     node = Node(tmp_path_factory.mktemp("node"))
     node.publish(step_files=STEPS)
@@ -88,7 +88,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Ended]:
 
 
 def lines_of(*ended: Ended, before: str = "") -> list[LogLine]:
-    """As the log agent ships them: both streams in one, in the order of their clocks."""
+    """Lines as the log agent sends them: both streams in one, by timestamp."""
     reported: list[str] = []
     for one in ended:
         clocked = [(clock, line) for text in (one.out, one.err) for clock, line in _clocked(text)]
@@ -97,7 +97,7 @@ def lines_of(*ended: Ended, before: str = "") -> list[LogLine]:
 
 
 def _clocked(text: str) -> list[tuple[float, str]]:
-    """Each line with its clock; one without, as a remedy, is as old as the line before it."""
+    """Lines with timestamps; a line without, e.g. a remedy, has that of the line before it."""
     clock, found = 0.0, list[tuple[float, str]]()
     for line in filter(str.strip, text.splitlines()):
         first = line.split()[0]
@@ -144,7 +144,7 @@ def test_what_the_platform_writes_before_a_line_does_no_harm(ends: tuple[Ended, 
 
 
 def test_several_runs_in_one_stream_are_reported_apart(ends: tuple[Ended, Ended]) -> None:
-    """A platform runs a script that failed again without a word; the last one counts."""
+    """A platform runs a failed script again silently; the last run counts."""
     runs = parse_runs(lines_of(ends[0], ends[0], ends[1]))
     assert [run.code for run in runs] == ["LFN31", "LFN31", ends[1].report["code"]]
 

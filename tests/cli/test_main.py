@@ -24,7 +24,7 @@ Capture = pytest.CaptureFixture[str]
 
 def test_validate_says_good(capsys: Capture) -> None:
     assert main(["validate", EXAMPLE]) == 0
-    assert capsys.readouterr().out == f"{EXAMPLE}: good; 1 cluster, 5 nodes in us-west-2\n"
+    assert capsys.readouterr().out == f"{EXAMPLE}: valid; 1 cluster, 5 nodes in us-west-2\n"
 
 
 def test_a_good_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
@@ -85,9 +85,7 @@ def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> Non
     assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]) == 0
     reported = capsys.readouterr()
     assert reported.out == ""
-    assert (
-        "mended: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in reported.err
-    )
+    assert "fixed: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in reported.err
     assert load_fleet(out).region == "us-west-2"
     assert os.listdir(tmp_path) == ["fleet.yaml"]
     umask = os.umask(0)
@@ -99,7 +97,7 @@ def test_import_prints_the_file_alone(capsys: Capture) -> None:
     assert main(["import", LAUNCH_POST, "--region", "us-west-2"]) == 0
     reported = capsys.readouterr()
     assert reported.out.startswith("# Made from launch-post-cluster.json")
-    assert "mended:" not in reported.out
+    assert "fixed: " not in reported.out
 
 
 def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path: Path) -> None:
@@ -129,7 +127,7 @@ def test_import_of_nothing_asks_for_a_request_and_offers_one_nearby(capsys: Capt
 
 
 def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_path: Path) -> None:
-    """`--force -o /dev/null`, by root, would put a file in the place of the machine's `/dev/null`."""
+    """`--force -o /dev/null` by root would replace the machine's `/dev/null` by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     command = ["import", LAUNCH_POST, "--az", "usw2-az4", "--force", "-o"]
@@ -157,7 +155,7 @@ def test_import_that_fails_writes_nothing_and_reports_what_it_fixed(capsys: Capt
     out = tmp_path / "fleet.yaml"
     assert main(["import", str(request), "--az", "usw2-az4", "-o", str(out)]) == 1
     reported = capsys.readouterr().err
-    assert "mended: " in reported
+    assert "fixed: " in reported
     assert "[LF518]" in reported
     assert not out.exists()
 
@@ -184,7 +182,7 @@ def test_help_imports_nothing_that_only_a_verb_needs() -> None:
 
 
 def test_as_a_process_and_without_the_cdk_or_boto() -> None:
-    """Slow modules stay out of the way: `validate` needs neither the CDK nor AWS."""
+    """`validate` imports neither the CDK nor boto3, which are slow."""
     code = (
         "import sys; from llm_fleet.cli.main import main; code = main(sys.argv[1:]);"
         "slow = {'aws_cdk', 'jsii', 'boto3', 'botocore'} & set(sys.modules);"
@@ -224,7 +222,7 @@ def test_output_that_takes_nothing_is_reported_in_a_line() -> None:
             timeout=60,
         )
     assert ran.returncode == 1
-    assert ran.stderr == "llm-fleet: the output cannot be written: no space left on device\n"
+    assert ran.stderr == "llm-fleet: cannot write the output: no space left on device\n"
 
 
 def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_there_is_not(
@@ -241,7 +239,7 @@ def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_ther
 @pytest.mark.parametrize("word", ["--no-slurm", "--no-session"])
 def test_nodes_that_differ_need_slurms_view(word: str, capsys: Capture) -> None:
     assert main(["nodes", word, "--status", "differs", "-f", EXAMPLE]) == 2
-    assert "leave --no-slurm out" in capsys.readouterr().err
+    assert "remove --no-slurm" in capsys.readouterr().err
 
 
 _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
@@ -250,8 +248,8 @@ _FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
 @pytest.mark.parametrize(
     ("words", "reported"),
     [
-        (("logs", "ml", "--since", "99x"), "neither a span nor a time"),
-        (("events", "ml", "--since", "99x"), "write a span as in 30m"),
+        (("logs", "ml", "--since", "99x"), "neither a time span nor a time"),
+        (("events", "ml", "--since", "99x"), "write a time span such as 30m"),
         (("upgrade", "ml", "--image", "latest"), "or --latest"),
         (("connect", "--port-forward", "80"), "as in 8888:8888"),
         (("plan", _FLEET, "--no-synth", "--deployed"), "--no-synth"),
@@ -286,7 +284,7 @@ def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path):
 
 
 def _sleeping_load(folder: Path) -> Path:
-    """A `sitecustomize` that makes the loading of fleet files take long."""
+    """A `sitecustomize` that makes loading of fleet files slow."""
     (folder / "sitecustomize.py").write_text(
         "import time\n"
         "import llm_fleet.fleet_file.load as load\n"

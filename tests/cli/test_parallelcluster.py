@@ -21,7 +21,7 @@ _STACK = "fleet-train"
 
 
 def written(file: Path, configuration: Configuration, *, scripts: str = "one") -> str:
-    """Write a template as the construct makes it, and return its place."""
+    """Write a template as the construct creates it, and return its path."""
     resource = {
         "Type": "Custom::PclusterCluster",
         "Properties": {
@@ -100,7 +100,7 @@ def test_before_the_first_deployment(capsys: Capture, old: str, tmp_path: Path) 
     assert (
         main(["parallelcluster", "update-plan", "--deployed", str(empty), "--planned", old, "--cluster", "train"]) == 0
     )
-    assert capsys.readouterr().out == "it is not deployed yet\n"
+    assert capsys.readouterr().out == "the cluster is not deployed yet\n"
     assert main(["parallelcluster", "update-plan", "--deployed", str(empty), "--planned", old, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == []
     assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", old, "--cluster", "trian"]) == 1

@@ -1,4 +1,4 @@
-"""Which cluster, service or Region a command is for."""
+"""The cluster, service and Region of a command."""
 
 import argparse
 from pathlib import Path
@@ -71,7 +71,10 @@ def test_without_a_file_a_name_in_aws_will_do(tmp_path: Path, monkeypatch: pytes
 def test_a_wrong_file_keeps_no_one_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
     refused(lambda: place_of(arguments("-f", str(tmp_path / "fleet.yaml"))), match="nowhere")
-    assert "can be asked without this file: in a folder without a fleet.yaml" in capsys.readouterr().err
+    assert (
+        "can be queried without this file: run the command in a directory without a fleet.yaml"
+        in capsys.readouterr().err
+    )
     assert place_of(arguments("-f", str(EXAMPLES / "hyperpod-trn1.yaml"))).key is not None
     assert capsys.readouterr().err == ""
 

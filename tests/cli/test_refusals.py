@@ -45,7 +45,7 @@ def test_each_has_its_code_and_a_remedy(error: Exception, code: CommandCode):
 def test_a_denied_call_is_named():
     error = refused("AccessDeniedException", "User: u is not authorized to perform: sagemaker:ListClusterNodes on x")
     with (
-        pytest.raises(AwsRefusal, match="ask for sagemaker:ListClusterNodes") as caught,
+        pytest.raises(AwsRefusal, match="allow sagemaker:ListClusterNodes") as caught,
         aws_errors_reported("cluster x"),
     ):
         raise error

@@ -1,4 +1,4 @@
-"""What standard output can show, and Ctrl-C, which ends a command wherever it comes."""
+"""Features of standard output, and Ctrl-C, which always ends a command."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""The node to submit on is found by what AWS says of the cluster."""
+"""The node for submissions, from the state of the cluster in AWS."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def fleet(name: str) -> Fleet:
 def answers(
     monkeypatch: pytest.MonkeyPatch, service: str, *reported: tuple[str, dict[str, Any] | str]
 ) -> Generator[None]:
-    """Let AWS answer with `reported`, by operation; text is the code of an error."""
+    """Let AWS respond with `reported`, by operation; a text is an error code."""
     client = boto3.client(service, region_name="us-west-2", aws_access_key_id="a", aws_secret_access_key="b")
     stubber = Stubber(client)
     for operation, answer in reported:

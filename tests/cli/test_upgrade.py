@@ -1,4 +1,4 @@
-"""What another image would do to a cluster of ParallelCluster and to an inference service, by the golden templates."""
+"""Effects of another image on a ParallelCluster cluster and on an inference service, from the golden templates."""
 
 import argparse
 import json
@@ -50,7 +50,7 @@ def test_the_same_version_and_image_change_nothing() -> None:
     plan = parallelcluster_upgrade(
         cloudformation("parallelcluster-trn1", str(place.stack)), place, image=None, fleet=fleet
     )
-    assert plan.warnings == ["nothing changes: it runs this version, on this image"]
+    assert plan.warnings == ["nothing changes: it has this version and this image"]
     assert plan.lost == []
 
 

@@ -51,7 +51,7 @@ def _table() -> Mapping[str, Any]:
 
 @dataclass(kw_only=True)
 class Stage:
-    """The fleet that is deployed at the moment: changes of one fleet follow each other in the table."""
+    """The deployed fleet: changes of one fleet are adjacent in the table."""
 
     folder: Path
     _aws: LocalAws | None = None
@@ -59,10 +59,10 @@ class Stage:
     _ids: dict[str, str] = field(default_factory=dict[str, str])
     _assemblies: dict[str, Path] = field(default_factory=dict[str, Path])
     _deployed: Path | None = None
-    """The assembly that the stacks are of, where that is sure."""
+    """The deployed assembly, if it is known."""
 
     def before(self, fleet: str, patch: Mapping[str, Any]) -> tuple[DeployedFleet, Path]:
-        """Have the `fleet` of the table, with `patch`, deployed; return it with its assembly."""
+        """Deploy the `fleet` of the table with `patch`; return it with its assembly."""
         if fleet == self._fleet and self._aws is not None:
             assembly = self.assembly(fleet, patch)
             deployed = DeployedFleet(self._aws, fleet)
@@ -77,13 +77,13 @@ class Stage:
         return DeployedFleet(self._aws, fleet), assembly
 
     def deploy(self, fleet: DeployedFleet, after: Path) -> Done:
-        """Deploy what comes `after`, and keep in mind what is deployed then."""
+        """Deploy the assembly `after`, and remember it as deployed."""
         done = fleet.deploy(after)
         self._deployed = None if done.failed else after
         return done
 
     def assembly(self, fleet: str, patch: Mapping[str, Any]) -> Path:
-        """Return the assembly of a fleet of the table, with `patch`."""
+        """Return the assembly of a fleet of the table with `patch`."""
         whole = deepcopy(_table()["fleets"][fleet])
         merge(whole, deepcopy(patch))
         text = json.dumps(whole, indent=1)
@@ -103,7 +103,7 @@ class Stage:
             self._aws = None
 
     def _open(self, fleet: str) -> None:
-        """Start an emulation with what the table's files name: a key, a secret, a certificate, a model."""
+        """Start an emulation with the resources of the table's files: a key, a secret, a certificate, a model."""
         self._aws = LocalAws(region=REGION)
         self._aws.start()
         self._aws.bootstrap()
@@ -122,12 +122,12 @@ class Stage:
 
 
 def changes_of(*fleets: str) -> tuple[str, ...]:
-    """Return the names of the changes of these fleets, of all without any, in the order of the table."""
+    """Return the names of the changes of these fleets, by default of all, in the order of the table."""
     return tuple(name for name, reported in _table()["changes"].items() if not fleets or reported["fleet"] in fleets)
 
 
 def assert_does_what_plan_said(name: str, stage: Stage) -> None:
-    """Deploy a change of the table; fail where table, schemas, plan and the embedded AWS do not agree."""
+    """Deploy a change of the table; fail if table, schemas, plan and the embedded AWS differ."""
     reported: Mapping[str, Any] = _table()["changes"][name]
     fleet, before = stage.before(reported["fleet"], reported.get("before", {}))
     after = stage.assembly(reported["fleet"], reported["after"])
@@ -137,7 +137,7 @@ def assert_does_what_plan_said(name: str, stage: Stage) -> None:
     findings = {
         "differs from the table": _as_reported(done, paths, reported.get("does", {})),
         "the plan differs": _disagreements(plan, done, before, after),
-        "without a word": _unannounced(plan, done, before),
+        "not reported": _unannounced(plan, done, before),
     }
     assert {key: value for key, value in findings.items() if value} == {}
     assert done.failed == tuple(f"{reported['fleet']}-{one}" for one in reported.get("refused", [])), done.report
@@ -145,7 +145,7 @@ def assert_does_what_plan_said(name: str, stage: Stage) -> None:
 
 
 def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]]:
-    """Give the table's words for each resource: the stack without the fleet's name, the construct within it."""
+    """Yield each resource in the table's form: the stack without the fleet's name, and the construct path."""
     for stack in synthesized_stacks(assembly):
         for logical_id in stack.resources:
             name = stack.name.removeprefix(f"{fleet}-")
@@ -155,7 +155,7 @@ def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]
 def _as_reported(
     done: Done, paths: Mapping[Place, tuple[str, str]], reported: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """Return where AWS did something else than the table says. The first pattern that fits a resource holds."""
+    """Return differences of AWS from the table. The first pattern that matches a resource is used."""
     found: list[str] = []
     used: set[tuple[str, str]] = set()
     for place, outcome in done.outcomes.items():
@@ -164,7 +164,7 @@ def _as_reported(
         expected = reported[stack][pattern] if pattern else "nothing"
         used.add((stack, pattern or ""))
         if outcome != expected:
-            found.append(f"{stack}: {path}: {outcome}, expected was {expected}")
+            found.append(f"{stack}: {path}: {outcome}, expected {expected}")
     unused = [(stack, one) for stack, those in reported.items() for one in those if (stack, one) not in used]
     return [*sorted(found), *(f"{stack}: {one}: nothing" for stack, one in unused)]
 
@@ -178,9 +178,9 @@ def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list
     certain = {one["stack"] for one in plan.data["refused_updates"] if one["certain"]}
     certain_of_service = any(one["refused"] for one in plan.data["hyperpod_groups"])
     if (certain or certain_of_service) and not done.failed:
-        found.append(f"the plan said that {', '.join(certain) or 'HyperPod'} refuses, and it did not")
+        found.append(f"the plan reported that {', '.join(certain) or 'HyperPod'} refuses, but it did not")
     if done.failed and not (set(done.failed) & certain or REFUSED in _codes(plan)):
-        found.append(f"{', '.join(done.failed)} failed, and the plan did not say so")
+        found.append(f"{', '.join(done.failed)} failed, but the plan did not report it")
     reached = {stack.name for stack in done.report.stacks if stack.succeeded}
     for place in {*done.outcomes, *kinds}:
         if place[0] not in reached:
@@ -191,12 +191,12 @@ def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list
             found.append(f"{place}: {outcome}; by the schemas it {'must' if by_schema else 'need not'} go")
         follows = outcome == "update" and kind is None and _takes_from(new, place, done.outcomes)
         if kind not in _ALLOWED[outcome] and not follows:
-            found.append(f"{place}: {outcome}, and the plan said {kind}")
+            found.append(f"{place}: {outcome}, but the plan reported {kind}")
     return sorted(found)
 
 
 def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str]) -> bool:
-    """Tell whether a resource takes an attribute of another one that was changed: its value shows only then."""
+    """Return whether a resource uses an attribute of a changed resource, whose value is known only then."""
     resource = assembly.by_place[f"{place[0]}.{place[1]}"]
     return any((used.stack, used.logical_id) in outcomes for used in assembly.used_by(resource))
 
@@ -209,13 +209,13 @@ def _codes(plan: Section) -> set[str]:
 
 
 def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
-    """Return data that was lost or left without a stack, and nodes that went, where the plan does not name them."""
+    """Return lost data, data without a stack, and removed nodes that the plan does not report."""
     stacks = {stack.name: stack for stack in synthesized_stacks(before)}
     reported = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
     groups = {(one["stack"], one["group"]) for one in plan.data["hyperpod_groups"] if one["code"] == JOBS}
 
     def is_reported(code: str, place: Place | None) -> bool:
-        # What is no longer in the fleet is known by its logical id: a deployed template has no construct's path.
+        # Resources that are no longer in the fleet have their logical id: a deployed template has no construct paths.
         if place is None:
             return False
         stack, logical_id = place
@@ -230,7 +230,7 @@ def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
     ]
     lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_reported(DATA, place)]
     ended = [
-        f"node {one} of {group} in {cluster} went"
+        f"node {one} of {group} in {cluster} was removed"
         for one, (cluster, group) in done.ended.items()
         if not is_reported(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
     ]

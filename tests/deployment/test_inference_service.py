@@ -67,7 +67,7 @@ def test_every_verb_answers_for_it(life: Life) -> None:
     assert "--quota-code L-1945791B --desired-value 8" in said["check"].out
     assert "2 machines at most, with 8 vCPUs; 2 accelerators of 64 GiB" in said["plan"].out
     assert "0 nodes" in said["nodes"].out
-    assert "there is no node at all yet" in said["connect"].err
+    assert "there are no nodes yet" in said["connect"].err
     assert "cdk deploy inference-chat" in said["upgrade"].out
 
 

@@ -141,14 +141,14 @@ def test_two_thousand_nodes(launch_post: FleetOnAws, sessions: SessionPrograms):
         (("nodes", *FILE, "--group", "worker-grup"), 1, "LF1104"),
         (("nodes", *FILE, "--status", "broken"), 1, "LF1105"),
         (("nodes", "gone", "--region", "us-west-2"), 1, "LF1008"),
-        (("nodes", *FILE, "--watch", "--json"), 2, "do not go together"),
+        (("nodes", *FILE, "--watch", "--json"), 2, "set only one of --watch and --json"),
         (("nodes", *FILE, "--watch", "0.1"), 2, "5 to 3600 seconds"),
         (("connect", "worker-group", *FILE), 1, "LF1102"),
         (("connect", "worker-group-9", *FILE), 1, "group worker-group has 4 nodes"),
-        (("connect", *FILE), 2, "a shell needs a terminal"),
+        (("connect", *FILE), 2, "a shell requires a terminal"),
         (("connect", *FILE, "--user", "a b"), 2, "a login name has letters"),
         (("connect", *FILE, "--port-forward", "80"), 2, "LF1110"),
-        (("connect", *FILE, "--write"), 2, "--write goes with --ssh-config"),
+        (("connect", *FILE, "--write"), 2, "--write requires --ssh-config"),
     ],
 )
 def test_bad_input_is_reported(

@@ -154,11 +154,11 @@ def test_every_verb_answers_for_it(life: Life):
         "bundle": 3,
     }
     assert "--quota-code L-2C3B7624 --desired-value 512" in said["check"].out
-    assert "nothing changes in the stacks that are deployed" in said["plan"].out
-    assert "no instance of this cluster is in the region" in said["nodes"].err
+    assert "the deployed stacks do not change" in said["plan"].out
+    assert "the cluster has no instances in this Region" in said["nodes"].err
     assert said["connect"].err == said["nodes"].err
-    assert "there is no log group of this cluster" in said["logs"].err
-    assert "nothing changes: it runs this version, on this image" in said["upgrade"].out
+    assert "this cluster has no log group" in said["logs"].err
+    assert "nothing changes: it has this version and this image" in said["upgrade"].out
     assert "nodes.json is left out: no instance of this cluster is in the region" in said["bundle"].err
 
 

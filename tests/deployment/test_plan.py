@@ -40,7 +40,7 @@ def planned(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[
 def test_what_is_deployed_does_not_differ(requested: FleetOnAws, capsys: pytest.CaptureFixture[str]):
     code, plan = planned(capsys, str(LAUNCH_POST), "--assembly", str(requested.assembly))
     assert code == 0
-    assert sorted(plan["difference"]["asked"]) == [
+    assert sorted(plan["difference"]["deployed"]) == [
         "launch-post-ml-cluster",
         "launch-post-network",
         "launch-post-storage",
@@ -48,7 +48,7 @@ def test_what_is_deployed_does_not_differ(requested: FleetOnAws, capsys: pytest.
     assert plan["difference"]["resources"] == []
     assert plan["difference"]["not_deployed"] == []
     assert main(["plan", str(LAUNCH_POST), "--assembly", str(requested.assembly)]) == 0
-    reported(24, capsys.readouterr().out, "nothing changes in the stacks that are deployed")
+    reported(24, capsys.readouterr().out, "the deployed stacks do not change")
 
 
 def test_two_more_workers_and_nothing_else(
@@ -102,7 +102,7 @@ def test_expired_credentials_leave_the_rest_of_the_plan(
     assert plan["difference"]["not_known"] == ["launch-post-network", "launch-post-storage", "launch-post-ml-cluster"]
     text = capsys.readouterr().out
     assert "together: $" in text
-    assert "your credentials have expired" in text
+    assert "the AWS credentials have expired" in text
     assert "aws sso login" in text
 
 

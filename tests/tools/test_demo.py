@@ -72,7 +72,7 @@ def test_the_second_demo_changes_nothing_and_plan_says_so(demo: Demo):
     command = [str(Path(sys.executable).with_name("llm-fleet")), "plan", "examples/hyperpod-trn1.yaml"]
     plan = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert plan.returncode == 0, plan.stdout + plan.stderr
-    assert "nothing changes in the stacks that are deployed" in plan.stdout
+    assert "the deployed stacks do not change" in plan.stdout
 
 
 def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path: Path):

@@ -71,7 +71,7 @@ def _reported(error: FleetError, *, as_json: bool) -> int:
 
 def _give_up_output() -> None:
     """Redirect standard output to /dev/null: Python would report an error when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # codespell:ignore wronly
 
 
 def _parser() -> argparse.ArgumentParser:

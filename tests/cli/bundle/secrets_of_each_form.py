@@ -1,4 +1,4 @@
-"""Secrets of each form, and how they are written where they leak."""
+"""Secrets of each form, in texts in which they leak."""
 
 import base64
 import random
@@ -99,11 +99,11 @@ HARMLESS = (
     "docker login succeeded; mysql is active",
     "s3://sagemaker-my-bucket/lifecycle/4af0539d1e2c3b4a/on_create.sh",
 )
-"""What support needs, and is no secret."""
+"""Useful texts that are not secrets."""
 
 
 def everything() -> str:
-    """Return a text with all of them, each on lines of its own, as a log has them."""
+    """Return a log with all of them on separate lines."""
     bare = [f"2026-11-22T03:00:00Z  said {value} to it" for value in BARE.values()]
     return "\n".join([*bare, *(text for text, _ in IN_CONTEXT.values()), PEM, ""])
 

@@ -1,4 +1,4 @@
-"""Secrets in a bundle: what is taken out, and what is left out whole."""
+"""Secrets in a bundle: removed texts and left out files."""
 
 import json
 from pathlib import Path
@@ -98,5 +98,5 @@ def test_what_to_do_is_reported_once_for_all_that_is_missing(
     words = ("bundle", "ml-cluster", "--region", "us-west-2", "--no-session", "-o", str(tmp_path / "out.tar.gz"))
     assert main(words) == 3
     err = capsys.readouterr().err
-    assert err.count("is left out: there are no credentials to ask AWS with") >= 4
+    assert err.count("is left out: no AWS credentials") >= 4
     assert err.count("remedy: run `aws configure sso` or `aws login`") == 1

@@ -1,4 +1,4 @@
-"""What exists already and is named: networks, file systems, buckets, images, models, secrets."""
+"""Checks of existing networks, file systems, buckets, images, models and secrets."""
 
 import json
 from collections.abc import Generator
@@ -33,7 +33,7 @@ clusters:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A VPC of the user's own with a /27, no way out, and a file system that the nodes' group is not let in to."""
+    """An existing VPC with a /27, without routes, and a file system that does not allow the nodes' security group."""
 
     vpc: str
     subnet: str
@@ -73,8 +73,8 @@ def test_rules_addresses_and_endpoints_of_an_existing_network_are_reported(check
     addresses = checked.only(f"addresses of {network.subnet}")
     assert "free addresses, and the fleet takes 41" in addresses["message"]
     assert "32 for 4 x ml.trn1.32xlarge (train/trn1)" in addresses["message"]
-    ways = checked.rows["ways out of the subnets"]
-    assert "by endpoints alone" in ways["detail"]
+    ways = checked.rows["routes and endpoints of the subnets"]
+    assert "by endpoints only" in ways["detail"]
     assert "no interface endpoint for ssm, ssmmessages" in ways["problems"][0]["message"]
     assert "no route to a gateway endpoint of S3" in ways["problems"][1]["message"]
 
@@ -91,7 +91,7 @@ def test_efa_rules_are_fixed_by_the_remedy(check: Check, network: Network, aws: 
         assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
         getattr(aws.client("ec2"), f"authorize_security_group_{side}")(GroupId=network.group, IpPermissions=rule)
     repaired = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
-    assert repaired["detail"] == "lets all traffic in from, and out to, itself"
+    assert repaired["detail"] == "allows all traffic from and to itself"
 
 
 def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network: Network):
@@ -111,9 +111,9 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     text = network.fleet.replace("mount_name:", f"security_group: {network.server}, mount_name:")
 
     def row() -> dict[str, Any]:
-        return check(text, "--json", "--only", "network").rows["rules to be added"]
+        return check(text, "--json", "--only", "network").rows["rules to add"]
 
-    assert (row()["verdict"], row()["detail"]) == ("good", "4 rules inward of 2 groups")
+    assert (row()["verdict"], row()["detail"]) == ("good", "4 ingress rules of 2 security groups")
     one = {"GroupId": network.server, "SourceSecurityGroupId": network.group, "IpProtocol": "tcp"}
     rule = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": one | {"FromPort": 988, "ToPort": 988}}
     cloudformation.create_stack(
@@ -135,7 +135,7 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
     assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
     assert problem["remedy"] == "leave `security_group` out: the rules are there"
     left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
-    assert "rules to be added" not in left_out.rows
+    assert "rules to add" not in left_out.rows
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 
@@ -168,7 +168,7 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
         "the bucket far-away is in eu-west-1, and what FSx mirrors must be in us-west-2"
     )
     assert "there is no bucket not-there" in checked.only("bucket not-there")["message"]
-    assert "exists already" in checked.only("name of the new bucket taken-already")["message"]
+    assert "another account has it" in checked.only("name of the new bucket taken-already")["message"]
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 

@@ -1,4 +1,4 @@
-"""`check` of models at the hub, and of images that run."""
+"""Checks of models on the Hub, and of running images."""
 
 import threading
 from collections.abc import Generator
@@ -45,7 +45,7 @@ class _Hub(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_redirect_is_not_followed_so_that_the_token_goes_nowhere_else(hub: str
 def test_a_hub_that_does_not_answer_is_reported_without_the_token():
     with pytest.raises(AwsRefusal) as refused:
         hub_status("meta/llama", revision=None, token=_TOKEN, hub="http://127.0.0.1:1")
-    assert "does not answer" in str(refused.value)
+    assert "does not respond" in str(refused.value)
     assert _TOKEN not in str(refused.value)
 
 
@@ -92,7 +92,7 @@ def test_the_token_is_read_only_when_the_hub_is_requested_and_never_shown(
     assert denied.code == 3
     assert "secretsmanager:GetSecretValue" in denied.out
     requested = check(_FLEET % arn, "--only", "models", "--hub", "--json")
-    assert requested.rows["model example/gated-1b on the Hub"]["detail"] == "the Hub answers 200 to its config.json"
+    assert requested.rows["model example/gated-1b on the Hub"]["detail"] == "the Hub returns 200 for its config.json"
     assert _Hub.requested[0][2] == f"Bearer {_TOKEN}"
     assert all(_TOKEN not in text for reported in (without, denied, requested) for text in (reported.out, reported.err))
 
@@ -105,7 +105,7 @@ _DATABASE = """
 
 
 class _Described(Account):
-    """Answers DescribeCluster as the service does, with releases that the emulation does not have."""
+    """Returns DescribeCluster's response with releases that the emulation does not have."""
 
     def __init__(self, release: str | None) -> None:
         super().__init__(AwsClients(region="us-west-2"))
@@ -142,7 +142,7 @@ def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path
         ("2026-09-01", "2026-09-01"),
         ("1.2.0", "1.2.0"),
         ("20269999", "20269999"),
-        (None, "AWS does not tell its release"),
+        (None, "AWS does not return its release"),
     ],
 )
 def test_what_is_new_or_reports_no_date_is_good(tmp_path: Path, release: str | None, detail: str):

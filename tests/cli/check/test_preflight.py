@@ -1,4 +1,4 @@
-"""`check` as a whole: its answers, refusals, and what the terminal shows."""
+"""`check` as a whole: results, refusals, and terminal output."""
 
 import json
 import socket
@@ -26,7 +26,7 @@ def test_an_account_that_has_all_is_fine(check: Check):
     assert checked.err == ""
     assert "\x1b" not in checked.out
     rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
-    assert len(rows) == 1  # No terminal: a row is a line, for grep.
+    assert len(rows) == 1  # Without a terminal, each row is one line for grep.
 
 
 def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
@@ -94,7 +94,7 @@ def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_ro
         assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
         repaired = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
         rows = check(repaired, "--json", "--only", "offerings").rows
-        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are offered there"
+        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are available there"
     finally:
         aws.give_account()
 
@@ -132,12 +132,12 @@ def test_every_example_is_requested_about_and_each_remedy_names_a_command_of_the
 
 
 def test_what_a_metric_reports_is_in_use_counts_too(check: Check, aws: LocalAws):
-    """SageMaker names a metric of usage for quotas of jobs, notebooks and endpoints."""
+    """SageMaker has a usage metric for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
     aws.give_account(quotas={"sagemaker": {name: 2}})
     before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
-    assert (before["verdict"], before["detail"]) == ("good", "takes 1 of 2; AWS does not tell what is in use")
+    assert (before["verdict"], before["detail"]) == ("good", "needs 1 of 2; AWS does not return the current usage")
     aws.client("cloudwatch").put_metric_data(
         Namespace="AWS/Usage",
         MetricData=[
@@ -162,11 +162,11 @@ def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: Local
         checked = check(TRN1)
         as_data = check(TRN1, "--json")
     assert checked.code == 3
-    assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials may not make the call") == 2
-    assert checked.out.count("remedy:  ask for ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
-    assert "14 checked; 12 good, 2 not asked" in checked.out
+    assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials do not allow the call") == 2
+    assert checked.out.count("remedy:  allow ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
+    assert "14 checked; 12 good, 2 not checked" in checked.out
     row = as_data.rows["ml.trn1.32xlarge in usw2-az4"]
-    assert (row["verdict"], row["action"]) == ("not asked", "ec2:DescribeInstanceTypeOfferings")
+    assert (row["verdict"], row["action"]) == ("not checked", "ec2:DescribeInstanceTypeOfferings")
     assert row["problems"][0]["code"] == "LF1004"
 
 
@@ -181,7 +181,7 @@ def test_what_others_use_need_not_be_known_where_the_quota_is_too_small_anyway(c
     with refusing(aws, "AccessDeniedException", service="sagemaker", operation="ListClusters"):
         rows = check(TRN1.replace("count: 4", "count: 9"), "--json", "--only", "quotas").rows
     assert rows["quota ml.trn1.32xlarge for cluster usage"]["verdict"] == "problem"
-    assert rows["quota ml.m5.xlarge for cluster usage"]["verdict"] == "not asked"
+    assert rows["quota ml.m5.xlarge for cluster usage"]["verdict"] == "not checked"
     assert rows["quota ml.m5.xlarge for cluster usage"]["action"] == "sagemaker:ListClusters"
 
 
@@ -190,7 +190,7 @@ def test_expired_credentials_are_reported_once(check: Check, aws: LocalAws):
         checked = check(TRN1)
     assert checked.code == 3
     assert checked.out == ""
-    assert checked.err.count("your credentials have expired") == 1
+    assert checked.err.count("the AWS credentials have expired") == 1
     assert "aws sso login" in checked.err
 
 
@@ -198,14 +198,14 @@ def test_credentials_that_expire_in_the_middle_are_reported_once(check: Check, a
     with refusing(aws, "ExpiredTokenException", service="servicequotas"):
         checked = check(TRN1)
     assert checked.code == 3
-    assert checked.err.count("your credentials have expired") == 1
+    assert checked.err.count("the AWS credentials have expired") == 1
 
 
 def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aws: LocalAws):
     with refusing(aws, "TooManyRequestsException", service="servicequotas", operation="ListServiceQuotas"):
         checked = check(TRN1)
     assert checked.code == 3
-    assert checked.out.count("servicequotas:ListServiceQuotas: AWS turned the call away as one too many") == 9
+    assert checked.out.count("servicequotas:ListServiceQuotas: AWS throttled the call") == 9
     assert checked.out.count("[LF1005]") == 1
 
 
@@ -213,7 +213,7 @@ def test_each_question_is_requested_of_aws_once(check: Check, aws: LocalAws):
     """Nine quotas of three services: three refusals are enough for all of them."""
     aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
     checked = check(TRN1, "--json", "--only", "quotas")
-    assert [row["verdict"] for row in checked.rows.values()] == ["not asked"] * 9
+    assert [row["verdict"] for row in checked.rows.values()] == ["not checked"] * 9
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def fleet(tmp_path: Path) -> str:
 
 @pytest.fixture
 def silence() -> Generator[str]:
-    """An endpoint that takes calls and never answers."""
+    """An endpoint that accepts calls and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         kept: list[socket.socket] = []
 
@@ -254,7 +254,7 @@ def test_no_credentials_are_reported_once_into_a_pipe(aws: LocalAws, fleet: str)
     environment = {key: value for key, value in aws.environment.items() if "KEY" not in key and "TOKEN" not in key}
     ran = run("check", fleet, "--json", environment=environment)
     assert ran.code == 3
-    assert ran.err.count("there are no credentials to ask AWS with") == 1
+    assert ran.err.count("no AWS credentials") == 1
     assert "Traceback" not in ran.err
     assert "\x1b" not in ran.out + ran.err
 

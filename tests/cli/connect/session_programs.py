@@ -1,4 +1,4 @@
-"""`aws` and the plugin as programs on PATH: a session of AWS that says what a test wants, and how it was called."""
+"""Fakes of `aws` and the plugin on PATH: sessions with prepared output, and a record of their calls."""
 
 import json
 import os
@@ -57,7 +57,7 @@ _PLUGIN = "#!/bin/sh\nexit 1\n"
 
 @dataclass(frozen=True)
 class SessionPrograms:
-    """The programs, and what became of them."""
+    """The programs, and their recorded calls."""
 
     folder: Path
 
@@ -86,7 +86,7 @@ class SessionPrograms:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What leads to the programs."""
+        """Environment variables for the programs."""
         return {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "FAKE_SESSIONS": str(self.folder)}
 
     @property

@@ -1,4 +1,4 @@
-"""How a node is found and reached: by whatever people call it, by sessions, by ssh."""
+"""Lookup of a node by any of its names, sessions, and ssh."""
 
 import json
 import shutil
@@ -61,12 +61,12 @@ def test_a_node_answers_to_each_of_its_names(requested: str | None, label: str):
 @pytest.mark.parametrize(
     ("requested", "code", "words"),
     [
-        ("trn1", NodesCode.NODE_AMBIGUOUS, "10 nodes answer to it"),
+        ("trn1", NodesCode.NODE_AMBIGUOUS, "10 nodes match"),
         ("compute", NodesCode.NODE_AMBIGUOUS, "and 2 more; `llm-fleet nodes` shows all"),
-        ("i-0000000000", NodesCode.NODE_AMBIGUOUS, "13 nodes answer to it"),
+        ("i-0000000000", NodesCode.NODE_AMBIGUOUS, "13 nodes match"),
         ("trn1-11", NodesCode.NODE_UNKNOWN, "group trn1 has 10 nodes"),
         ("contoller", NodesCode.NODE_UNKNOWN, "write 'controller'"),
-        ("i-0fffffffffffffff0", NodesCode.NODE_UNKNOWN, "a node that was replaced has a new one"),
+        ("i-0fffffffffffffff0", NodesCode.NODE_UNKNOWN, "a replaced node has a new id"),
         ("zzz", NodesCode.NODE_UNKNOWN, "name one of controller-1"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_cluster_where_nothing_runs_yet_is_reported():
     for requested in ("controller", None):
         code, text = unreached(listing(), requested)
         assert code is NodesCode.NO_NODES
-        assert "there is no node at all yet" in text
+        assert "there are no nodes yet" in text
 
 
 def test_a_task_that_lets_no_one_in_is_reported():
@@ -110,7 +110,7 @@ def test_a_task_that_lets_no_one_in_is_reported():
     service = Place(kind=Kind.SERVICE, name="post-chat", region="us-west-2")
     code, text = unreached(listing(task), "task", service)
     assert code is NodesCode.NOT_REACHED
-    assert "write `execute_command: true` for the service" in text
+    assert "set `execute_command: true` for the service" in text
     assert reached_node(listing(replace(task, task_arn="arn")), "task-1", service, "us-west-2").task_arn == "arn"
 
 
@@ -177,24 +177,24 @@ def test_a_session_that_is_one_too_many_is_tried_again_with_words(
     assert open_session(WORDS, "trn1-1", sleep=waited.append) == 0
     assert waited == [1.0, 2.0]
     shown = capfd.readouterr()
-    reported(21, shown.err, "AWS takes it for one session too many; again in 2 s")
+    reported(21, shown.err, "AWS throttled the session; retry in 2 s")
     assert "ThrottlingException" not in shown.err
     assert "a shell" in shown.out
 
 
 def test_throttling_for_good_is_reported(sessions: SessionPrograms):
     sessions.says(THROTTLED)
-    reported = "turned the session away as one too many, 5 times"
+    reported = "AWS throttled the session 5 times"
     assert code_of(lambda: open_session(WORDS, "trn1-1", sleep=lambda _: None), match=reported) is NodesCode.THROTTLED
     assert len(sessions.calls) == 5
 
 
 def test_what_aws_refuses_is_reported_once(sessions: SessionPrograms):
     sessions.says(GONE)
-    unreached = "Session Manager does not reach trn1-1"
+    unreached = "Session Manager cannot connect to trn1-1"
     assert code_of(lambda: open_session(WORDS, "trn1-1"), match=unreached) is NodesCode.NOT_REACHED
     sessions.says(DENIED)
-    error = refused(lambda: open_session(WORDS, "trn1-1"), match="ask for ssm:StartSession")
+    error = refused(lambda: open_session(WORDS, "trn1-1"), match="allow ssm:StartSession")
     assert (type(error), error.problems[0].code) == (AwsRefusal, CommandCode.DENIED)
     assert len(sessions.calls) == 1
 
@@ -215,7 +215,7 @@ def test_a_command_that_has_not_begun_is_tried_again(sessions: SessionPrograms, 
     lines: list[str] = []
     assert run_command(session(), "echo one", lines.append) == 0
     assert (lines, len(sessions.calls)) == (["one"], 3)
-    assert "the session did not come about: Cannot perform start session: EOF" in capfd.readouterr().err
+    assert "the session did not start: Cannot perform start session: EOF" in capfd.readouterr().err
 
 
 def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
@@ -228,7 +228,7 @@ def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
 def test_a_session_has_a_deadline(sessions: SessionPrograms):
     begun = time.monotonic()
     assert code_of(lambda: run_command(session(deadline=1.5), "sleep 30", print)) is NodesCode.CUT_OFF
-    # What the session has started ends too: it would hold the other end of the pipe for 30 s.
+    # Programs of the session end, too: otherwise they would keep the pipe open for 30 s.
     assert time.monotonic() - begun < 20
 
 
@@ -255,7 +255,7 @@ def text(platform: Platform = Platform.LINUX, *, profile: str | None = None, use
 
 def as_ssh_reads(config: str, host: str, folder: Path) -> dict[str, str]:
     if shutil.which("ssh") is None:
-        pytest.skip("this machine has no ssh")
+        pytest.skip("ssh is not installed")
     file = folder / "config"
     file.write_text(config)
     shown = subprocess.run(["ssh", "-G", "-F", file, host], capture_output=True, text=True, check=True).stdout
@@ -313,4 +313,4 @@ def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_pat
 
 def test_a_home_that_is_no_place_to_write_is_reported(tmp_path: Path):
     (tmp_path / ".ssh").write_text("")
-    refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="the file cannot be written")
+    refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="cannot write the file")

@@ -1,4 +1,4 @@
-"""What commands say without permission, without a node of that name, without anything there, or without Slurm."""
+"""Output of commands without permissions, node, resources or Slurm."""
 
 import json
 import os
@@ -47,14 +47,14 @@ def test_a_cluster_that_may_not_be_described_has_its_newest_log(say: Say, hyperp
     group = {"logGroupName": "/aws/sagemaker/Clusters/ml-cluster/0123456789ab", "creationTime": 1}
     hyperpod.says(DescribeLogGroups={"logGroups": [group]})
     code, out, err = say("logs", "ml-cluster")
-    assert (code, "LFN31" in out, "the cluster is gone" in err) == (1, True, False)
+    assert (code, "LFN31" in out, "the cluster was deleted" in err) == (1, True, False)
 
 
 @pytest.mark.parametrize("denied", ["ListClusterEvents", "ListClusterOperations"])
 def test_events_reports_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
     hyperpod.refuses(denied)
     code, out, err = say("events", "ml-cluster")
-    assert (code, denied in err, "it is InService" in out) == (3, True, True)
+    assert (code, denied in err, "InService" in out) == (3, True, True)
 
 
 def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyperpod: CannedAccount) -> None:
@@ -63,7 +63,7 @@ def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyper
     )
     code, out, err = say("events", "ml-cluster")
     assert (code, "no events" in out) == (0, True)
-    assert "HyperPod keeps events only of clusters with continuous provisioning" in err
+    assert "HyperPod stores events only for clusters with continuous provisioning" in err
 
 
 def test_nodes_without_a_logical_id_are_reported_as_well(say: Say, hyperpod: CannedAccount) -> None:
@@ -84,7 +84,7 @@ def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount
 
 def test_upgrade_without_the_file_reports_that_slurm_was_not_requested(say: Say, hyperpod: CannedAccount) -> None:
     code, out, _ = say("upgrade", "ml-cluster")
-    assert (code, "not asked: the fleet file (-f) tells which node to ask" in out) == (3, True)
+    assert (code, "not queried: no fleet file (-f FILE), which names the node that runs squeue" in out) == (3, True)
     code, out, _ = say("upgrade", "ml-cluster", "--no-session", "--json")
     assert (code, json.loads(out)["not_checked"]) == (0, None)
 
@@ -97,7 +97,7 @@ def test_a_reader_that_has_gone_ends_it_without_a_word(
     tmp_path: Path,
     words: Any,
 ) -> None:
-    """As `| head -1` does once it has its line."""
+    """As `| head -1` after its line."""
     monkeypatch.chdir(tmp_path)
     read, write = os.pipe()
     os.close(read)
@@ -177,7 +177,7 @@ JOB = "7 RUNNING compute ada 4 12:00 train"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPrograms:
-    """The launch post's cluster with a controller that runs, reached by these programs."""
+    """The launch post's cluster with a running controller, through these programs."""
     group = {"InstanceGroupName": "controller-group", "CurrentCount": 1, "TargetCount": 1}
     node = hyperpod_answers(0)["ListClusterNodes"]({"MaxResults": 1})["ClusterNodeSummaries"][0]
     answers = hyperpod_account()
@@ -206,7 +206,7 @@ def test_upgrade_reports_the_jobs_that_run_now(programs: SessionPrograms, capsys
     out, err = capsys.readouterr()
     assert code == 0, err
     assert f"jobs now\n  {JOB}" in out
-    assert "not asked" not in out
+    assert "not queried" not in out
     assert programs.option("--target") == "sagemaker-cluster:0123456789ab_controller-group-i-00000000000000000"
     assert "Slurm keeps its state on the root volume [assumption: hyperpod-slurm-state-on-root-volume]" in out
 
@@ -227,7 +227,7 @@ def test_upgrade_reports_why_no_one_could_be_requested(
     assert (code, reported["jobs"]) == (3, None)
     assert why in reported["not_checked"]
     assert any(
-        "squeue --noheader --states=RUNNING,PENDING" in line and "not asked: " in line for line in reported["before"]
+        "squeue --noheader --states=RUNNING,PENDING" in line and "not queried: " in line for line in reported["before"]
     )
 
 

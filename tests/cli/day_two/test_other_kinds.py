@@ -1,4 +1,4 @@
-"""`bundle` and `events` of each kind of place; `--follow` shows each thing once, and ends by Ctrl-C with 130."""
+"""`bundle` and `events` for each kind of place; `--follow` shows each event once, and returns 130 after Ctrl-C."""
 
 import json
 from datetime import UTC, datetime
@@ -111,7 +111,7 @@ def test_events_of_a_service(say: Say, service: CannedAccount) -> None:
     assert [word for row in rows for word in ("Warn", "Info", "Error") if word in row] == ["Warn", "Info", "Error"]
     assert "task stopped: EssentialContainerExited" in out
     assert "server: exit code 137" in out
-    assert "the fleet file (-f) names the stack" in err
+    assert "name the fleet file with -f FILE, which has the stack's name" in err
     service.refuses("DescribeServices")
     code, _, err = say("events", *SERVICE)
     assert (code, "DescribeServices" in err) == (3, True)
@@ -140,7 +140,7 @@ def test_logs_and_upgrade_of_a_service_that_may_not_be_requested(say: Say, servi
 def test_no_events_of_parallelcluster_names_the_option_that_shows_all(say: Say, parallel: CannedAccount) -> None:
     parallel.says(DescribeStackEvents={"StackEvents": []})
     code, out, _ = say("events", *PARALLEL)
-    assert (code, out) == (0, "no events; --all shows what went well, too\n")
+    assert (code, out) == (0, "no failures; --all shows all events\n")
     assert say("events", *PARALLEL, "--all")[1] == "no events\n"
 
 
@@ -167,7 +167,7 @@ def test_lines_are_waited_for_where_there_is_no_log_group_yet(say: Say, hyperpod
     code, out, err = say("logs", "ml-cluster", "--follow")
     assert code == 130
     assert out.count("it starts") == 1
-    assert err.count("there is no such log yet: waiting") == 1
+    assert err.count("the log does not exist yet: waiting") == 1
 
 
 def test_a_log_group_that_is_deleted_meanwhile_is_reported(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:

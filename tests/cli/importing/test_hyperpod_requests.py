@@ -199,12 +199,12 @@ def test_the_cluster_is_named_as_requested_else_as_written_else_after_a_short_fi
         path = tmp_path / f"{stem}.json"
         path.write_text(json.dumps(request))
         result = import_request(path, region="us-west-2", name=name)
-        said = [note.text for note in result.notes if "cluster is called" in note.text or "as asked" in note.text]
+        said = [note.text for note in result.notes if "the cluster's name is" in note.text or "of --name" in note.text]
         assert bool(said) is ("ClusterName" not in request or name is not None)
         return list(parse_fleet(result.text).hyperpod_clusters)
 
     written = {"ClusterName": "written", "InstanceGroups": [CONTROLLER]}
-    assert names("short", written, "asked") == ["asked"]
+    assert names("short", written, "given") == ["given"]
     assert names("short", written) == ["written"]
     assert names("short", [CONTROLLER]) == ["short"]
     assert names("x" * 31, [CONTROLLER]) == ["cluster"]
@@ -234,7 +234,7 @@ def test_what_is_not_understood_has_an_exit_code_of_its_own(
 def test_numbers_as_text_are_fixed(tmp_path: Path) -> None:
     result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}], **IN_OREGON)
     assert parse_fleet(result.text).hyperpod_clusters["my-request"].by_name["controller"].count == 1
-    assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
+    assert "fixed: InstanceGroups[0].InstanceCount is converted to the number 1" in map(str, result.notes)
 
 
 def test_names_of_other_spellings_are_fixed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""ParallelCluster configurations become fleet files that load, with all that died, was chosen or left out said."""
+"""ParallelCluster configurations become valid fleet files, with notes about replaced, chosen and left out values."""
 
 import json
 import re
@@ -109,7 +109,7 @@ def with_(path: str, value: Any, configuration: dict[str, Any] = PLAIN) -> dict[
 
 def test_what_died_of_the_talk_is_reported() -> None:
     notes = [str(note) for note in import_request(TALK, region="us-east-1").notes]
-    (died,) = [note for note in notes if "alinux2 is alinux2023" in note]
+    (died,) = [note for note in notes if "alinux2 is replaced by alinux2023" in note]
     assert "since 3.16.0" in died
     assert "left out: HeadNode.Ssh.KeyName ${KEY_NAME}: a placeholder" in notes
 
@@ -202,7 +202,7 @@ def test_the_cluster_is_named_as_requested_and_not_after_a_long_file(tmp_path: P
 
 
 def test_efa_without_a_word_on_placement_is_fixed(tmp_path: Path) -> None:
-    repaired = "SlurmQueues trn1 has EFA and says nothing of placement"
+    repaired = "SlurmQueues trn1 has EFA and no PlacementGroup"
     bare = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources[]/Efa/Enabled", True))
     placed = imported(tmp_path, with_("Scheduling/SlurmQueues[]/Networking/PlacementGroup/Enabled", True))
     assert [repaired in str(bare.notes), repaired in str(placed.notes)] == [True, False]
@@ -223,9 +223,9 @@ def test_a_lustre_next_to_one_called_as_the_fleets_stays_the_clusters(tmp_path: 
 @pytest.mark.parametrize(
     ("path", "value", "reported"),
     [
-        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode is reached by SSH from nowhere"),
-        ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv is reached from nowhere"),
-        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people is reached by SSH from nowhere"),
+        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode allows no SSH"),
+        ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv allows connections through Session Manager only"),
+        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people allows no SSH"),
         ("Scheduling/SlurmQueues[]/JobExclusiveAllocation", False, "trn1 gives each job whole nodes"),
     ],
 )
@@ -259,7 +259,7 @@ def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
 
 @pytest.mark.parametrize("key", list(leaves(parallelcluster_schema())), ids=lambda key: key.place)
 def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey, plain_outcome: Callable[[str | None], str]):
-    """Each is carried over, or said to be left out, or refused: an import never drops one in silence."""
+    """Each key is converted, reported as left out, or refused: an import never drops one silently."""
     found = SETTINGS.match(key.place)
     kind = found[1] if found else None
     assert outcome(tmp_path, with_(key.place, value_of(key), plain_with(kind))) != plain_outcome(kind)
@@ -271,7 +271,7 @@ def outcome(tmp_path: Path, configuration: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def plain_outcome(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], str]:
-    """The outcome of the plain configuration, by the type of its storage."""
+    """The result of the plain configuration, by the type of its storage."""
 
     @cache
     def made(kind: str | None) -> str:

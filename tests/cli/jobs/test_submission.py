@@ -69,7 +69,7 @@ def test_a_session_that_is_cut_off_submits_nothing_twice(cluster: FakeCluster, s
 
 
 def test_files_that_arrived_by_half_are_laid_again(cluster: FakeCluster, session: Session):
-    """The session breaks off while they are unpacked: what is there then is no folder to submit from."""
+    """The session is cut off while the files are unpacked: the incomplete directory is not used."""
     tar = cluster.folder / "bin/tar"
     tar.write_text("#!/bin/bash\nrm $0\ntouch ${@: -1}/run.sh 2>/dev/null\nkill $PPID\n")
     tar.chmod(0o755)
@@ -84,7 +84,7 @@ def test_a_session_that_fails_for_good_is_reported_with_what_it_said(cluster: Fa
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_SESSION]
     assert "not you" in str(error)
-    assert len(cluster.sessions()) == 1, "what is denied is not tried again"
+    assert len(cluster.sessions()) == 1, "a denied call is not retried"
 
 
 def test_too_much_for_a_session_is_reported_before_it_is_started(cluster: FakeCluster, session: Session):
@@ -170,7 +170,7 @@ def test_of_several_jobs_of_a_stage_the_newest_is_shown(logs: Path, session: Ses
 
 
 class Echo(Session):
-    """Shows what it is to run before it runs it, as a terminal does."""
+    """Prints its command before it runs it, as a terminal does."""
 
     marks: list[str]
 
@@ -183,7 +183,7 @@ def test_what_is_shown_before_the_command_begins_does_not_end_it(session: Sessio
     echo = Echo(session.target, user="ada")
     assert echo.run("echo said; exit 3").code == 3
     earlier = f"echo {echo.marks[0]} end 9"
-    assert echo.run(earlier).lines == (earlier.removeprefix("echo "),), "what an earlier session said ends none either"
+    assert echo.run(earlier).lines == (earlier.removeprefix("echo "),), "markers of an earlier session have no effect"
 
 
 @pytest.mark.parametrize("wanted", [{"stage": "convert"}, {"job_id": "999"}])

@@ -55,12 +55,12 @@ def test_a_mirror_holds_each_file_by_its_checksum(lock: Path, place: Path, capsy
     assert run("build", lock, place) == 0
     reported = capsys.readouterr().err
     assert "3/3" in reported
-    assert f"{place}: 3 files put there, 0 were there" in reported
+    assert f"{place}: 3 files uploaded, 0 existed" in reported
     assert stored(place) == CONTENTS
     digest = sha256_of(place.parent / "vendor" / "c.tar.gz")
     assert (place / digest / "c.tar.gz").read_bytes() == b"c"
     assert run("check", lock, place) == 0
-    assert "all 3 files are there and unchanged" in capsys.readouterr().out
+    assert "all 3 files exist and are unchanged" in capsys.readouterr().out
 
 
 def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
@@ -69,7 +69,7 @@ def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web
     next(place.rglob("b.whl")).unlink()
     assert run("build", lock, place) == 0
     assert vendor.requested[requested:] == ["/b.whl"]
-    assert "1 files put there, 2 were there" in capsys.readouterr().err
+    assert "1 files uploaded, 2 existed" in capsys.readouterr().err
 
 
 def test_a_line_that_breaks_is_taken_up_where_it_broke(lock: Path, place: Path, vendor: Web) -> None:
@@ -91,7 +91,7 @@ def test_all_that_is_wrong_is_reported_and_the_rest_is_there(
     assert "[LF468]" in reported
     assert list(stored(place)) == ["a_1.0+b1_amd64.deb"]
     assert run("check", lock, place) == 1
-    assert "the mirror does not have it" in capsys.readouterr().err
+    assert "the file is not in the mirror" in capsys.readouterr().err
 
 
 def test_a_run_that_broke_goes_on_with_its_cache(lock: Path, place: Path, vendor: Web, tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_file_changed_in_the_mirror_is_reported(lock: Path, place: Path, capsy
     assert "its SHA-256 is" in capsys.readouterr().err
     changed.write_bytes(b"B")
     assert run("check", lock, place, "--quick") == 1
-    assert "it has 1 bytes, pinned are 70000" in capsys.readouterr().err
-    assert run("build", lock, place) == 0, "a file of another size is put there anew"
+    assert "it has 1 bytes instead of the pinned 70000" in capsys.readouterr().err
+    assert run("build", lock, place) == 0, "a file of another size is uploaded again"
     assert run("check", lock, place) == 0
 
 

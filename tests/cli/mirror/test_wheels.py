@@ -125,7 +125,7 @@ def refused(capsys: Capture, out: Path, *arguments: str) -> str:
 def test_checksums_that_anybody_on_the_way_could_write_are_not_believed(out: Path, capsys: Capture, host: str) -> None:
     text = refused(capsys, out, "--wheels", "a==1", "--index", f"http://{host}/simple")
     assert "[LF465]" in text
-    assert "no https address" in text
+    assert "must have an https URL" in text
 
 
 @pytest.mark.parametrize("document", ["[]", "{}", '{"files": [{"hashes": {}}]}', '{"files": '])

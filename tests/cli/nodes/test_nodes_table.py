@@ -1,4 +1,4 @@
-"""The table of nodes: AWS's view joined with Slurm's, two thousand of them, and `--watch`."""
+"""The table of nodes in AWS and Slurm, with two thousand nodes, and `--watch`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,12 +53,12 @@ def test_a_hostlist_is_expanded(hostlist: str, names: list[str]):
 @pytest.mark.parametrize(
     ("status", "state", "words"),
     [
-        ("Running", "down*", "AWS says Running, Slurm says down*"),
-        ("Running", "unknown*", "AWS says Running, Slurm says unknown*"),
-        ("Running", "idle*", "AWS says Running, Slurm says idle*"),
-        ("Running", "idle~", "AWS runs it, and Slurm has powered it down (idle~)"),
-        ("Failure", "allocated", "AWS says Failure, and Slurm gives it work (allocated)"),
-        ("SystemUpdating", "idle", "AWS says SystemUpdating, and Slurm gives it work (idle)"),
+        ("Running", "down*", "Running in AWS, but down* in Slurm"),
+        ("Running", "unknown*", "Running in AWS, but unknown* in Slurm"),
+        ("Running", "idle*", "Running in AWS, but idle* in Slurm"),
+        ("Running", "idle~", "running in AWS, but powered down in Slurm (idle~)"),
+        ("Failure", "allocated", "Failure in AWS, but Slurm schedules jobs on it (allocated)"),
+        ("SystemUpdating", "idle", "SystemUpdating in AWS, but Slurm schedules jobs on it (idle)"),
         ("Running", "idle", ""),
         ("Running", "mixed", ""),
         ("Running", "drained", ""),
@@ -85,13 +85,13 @@ def test_a_reason_may_hold_anything():
 
 
 def test_a_node_that_slurm_does_not_know_is_reported():
-    assert joined(node()).differs == "AWS says Running, Slurm does not know it"
+    assert joined(node()).differs == "Running in AWS, but not in Slurm"
     assert joined(node("controller", role=NodeRole.CONTROLLER)).differs == ""
 
 
 def test_a_node_that_only_slurm_knows_has_a_row_unless_it_is_powered_down():
     rows = rows_of(listing(), slurm("q-st-a-1|q-st-a-1|idle|none", "q-dy-a-1|q-dy-a-1|idle~|none"))
-    assert [row.differs for row in rows] == ["Slurm knows it as idle, AWS has no such node"]
+    assert [row.differs for row in rows] == ["Slurm has it as idle, but it does not exist in AWS"]
 
 
 def test_nodes_are_joined_by_name_by_address_and_by_what_the_controller_knows():
@@ -103,7 +103,7 @@ def test_nodes_are_joined_by_name_by_address_and_by_what_the_controller_knows():
     assert joined(unknown, "ip-10-9-9-9|ip-10-9-9-9|idle|none").slurm is None
 
 
-def test_jobs_stand_next_to_their_nodes_and_on_a_login_node_are_reported():
+def test_jobs_are_shown_with_their_nodes_and_reported_on_a_login_node():
     worker, login = node(), node("login", role=NodeRole.LOGIN)
     view = slurm(of(worker, "allocated"), of(login, "allocated"), jobs=(f"42|ada|{worker.name},{login.name}",))
     first, second = rows_of(listing(worker, login), view)
@@ -120,16 +120,16 @@ def test_what_is_in_no_known_form_is_reported(lines: list[str]):
 PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
 NODES = 2000
 CALLS_A_NODE = 600
-"""Of Python's and C's functions. Counted were 420, half of them botocore's; with rich's own table 2,790."""
+"""Calls of Python and C functions per node. Measured: 420, half of them botocore's; with rich's table 2,790."""
 
 
 class Clock:
-    """Time that passes only when someone sleeps."""
+    """Time that passes only in `sleep`."""
 
     def __init__(self) -> None:
         self.now = 100.0
 
-    def tell(self) -> float:
+    def time(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -138,18 +138,18 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of every pace."""
+    """Replace the clock of each `Pace`."""
     made = Clock()
 
     def paced(rate: ApiRate) -> Pace:
-        return Pace(rate, clock=made.tell, sleep=made.sleep)
+        return Pace(rate, clock=made.time, sleep=made.sleep)
 
     monkeypatch.setattr(list_nodes, "Pace", paced)
     return made
 
 
 def slurm_lines(count: int) -> list[str]:
-    """What Slurm says of so many nodes and a controller, one job on all."""
+    """Slurm's output for these nodes and a controller, with one job on all nodes."""
     hosts = [f"ip-10-1-{number // 250}-{number % 250}" for number in range(count + 1)]
     nodes = [f"{host}|{host}|{'allocated' if number else 'idle'}|none" for number, host in enumerate(hosts)]
     jobs = [f"{part}|ada|ip-10-1-{part}-[0-249]" for part in range(count // 250)]
@@ -176,7 +176,7 @@ def test_they_are_listed_joined_and_shown_with_few_calls_a_node(clock: Clock, mo
 
 def test_no_second_sees_more_calls_than_the_rate_and_the_bucket():
     clock = Clock()
-    pace = Pace(ApiRate(burst=3, per_second=3), clock=clock.tell, sleep=clock.sleep)
+    pace = Pace(ApiRate(burst=3, per_second=3), clock=clock.time, sleep=clock.sleep)
     at: list[float] = []
     for _ in range(30):
         pace.take()
@@ -187,9 +187,9 @@ def test_no_second_sees_more_calls_than_the_rate_and_the_bucket():
     assert pace.waited == pytest.approx(27 / 3)
 
 
-def test_who_waits_by_himself_does_not_wait_again():
+def test_a_call_after_a_pause_does_not_wait():
     clock = Clock()
-    pace = Pace(ApiRate(burst=1, per_second=2), clock=clock.tell, sleep=clock.sleep)
+    pace = Pace(ApiRate(burst=1, per_second=2), clock=clock.time, sleep=clock.sleep)
     pace.take()
     clock.sleep(10)
     pace.take()
@@ -211,7 +211,7 @@ def refused(code: CommandCode) -> AwsRefusal:
 
 
 def watched(*looks: NodesView | AwsRefusal) -> BaseException:
-    """Watch so many looks, then type Ctrl-C; return what ended it."""
+    """Watch for so many queries, then press Ctrl-C; return the exception."""
     left: Iterator[NodesView | AwsRefusal] = iter(looks)
 
     def one() -> NodesView:
@@ -239,7 +239,7 @@ def test_in_a_pipe_each_table_follows_the_one_before(capsys: pytest.CaptureFixtu
 def test_throttling_is_borne_and_expired_credentials_are_not(capsys: pytest.CaptureFixture[str]):
     monitoring = look(listing(node()), None)
     assert isinstance(watched(monitoring, refused(CommandCode.THROTTLED), monitoring), KeyboardInterrupt)
-    assert "AWS was not asked: Rate exceeded" in capsys.readouterr().out
+    assert "not updated: Rate exceeded" in capsys.readouterr().out
     assert isinstance(watched(monitoring, refused(CommandCode.EXPIRED), monitoring), AwsRefusal)
 
 

@@ -71,7 +71,7 @@ def test_a_cluster_its_nodes_and_what_it_mounts(examples_made: ExamplesMade):
         "FSx for Lustre imports from, exports to S3 bucket /data",
         "HyperPod told reads S3 bucket",
     } <= said(scene)
-    assert [vpc.title for vpc in scene.vpcs] == ["VPC 10.0.0.0/16 + 10.1.0.0/16", "VPC that exists already"]
+    assert [vpc.title for vpc in scene.vpcs] == ["VPC 10.0.0.0/16 + 10.1.0.0/16", "existing VPC"]
     assert [zone.title for zone in scene.vpcs[0].zones] == ["usw2-az4", "usw2-az2"]
 
 
@@ -96,7 +96,7 @@ def test_parallelcluster_sagemaker_and_a_watch(examples_made: ExamplesMade):
         "DynamoDB table",
         "SNS topic",
     }
-    assert {"Lambda function reads SQS queue", "4 alarms alarms tell SNS topic"} <= said(scene)
+    assert {"Lambda function reads SQS queue", "4 alarms alarms notify SNS topic"} <= said(scene)
 
 
 def test_a_database_is_over_its_subnets(tmp_path: Path):
@@ -128,7 +128,7 @@ def test_it_is_reported_in_words_and_every_name_is_escaped(tmp_path: Path, examp
     drawn = ElementTree.fromstring(picture_of(assembly_of({"a-train": template}, tmp_path)))
     assert drawn.findtext(f"{NAMESPACE}title") == "Architecture: a-train"
     reported = drawn.findtext(f"{NAMESPACE}desc") or ""
-    assert "Region us-west-2. VPC that exists already; HyperPod <b>&train" in reported
+    assert "Region us-west-2. existing VPC; HyperPod <b>&train" in reported
     assert "HyperPod <b>&train mounts File system (/fsx)" in reported
     assert drawn.get("role") == "img"
 
@@ -151,7 +151,7 @@ def test_stacks_of_a_stage_are_drawn_as_well(tmp_path: Path, examples_made: Exam
     assert picture_of(tmp_path) == picture_of(tmp_path / "stage")
 
 
-def test_letters_stand_out_from_every_ground():
+def test_text_has_enough_contrast_on_every_background():
     grounds = [picture_drawing.GROUND, *picture_drawing.BOXES.values(), *picture_drawing.CARDS.values()]
     assert (
         min(contrast(ink, ground) for ink in (picture_drawing.INK, picture_drawing.MUTED) for ground in grounds) >= 4.5
@@ -250,7 +250,7 @@ def test_no_two_lines_run_upon_one_another(layout: Layout, across: int):
 
 
 def overlap(a: Rectangle, b: Rectangle) -> bool:
-    """Return whether they have a point in common that is on no edge of theirs."""
+    """Return whether they have a common point that is not on an edge."""
     return a.x < b.right and b.x < a.right and a.y < b.bottom and b.y < a.bottom
 
 
@@ -264,7 +264,7 @@ BUCKET: dict[str, Any] = {"Type": "AWS::S3::Bucket"}
 @pytest.fixture
 def references(tmp_path: Path) -> References:
     outputs = {
-        "Told": {"Value": {"Fn::GetAtt": ["Kept", "Arn"]}},
+        "Shared": {"Value": {"Fn::GetAtt": ["Kept", "Arn"]}},
         "Exported": {"Value": {"Ref": "Kept"}, "Export": {"Name": "kept-name"}},
     }
     stores = {"Resources": {"Kept": BUCKET, "Other": BUCKET}, "Outputs": outputs}
@@ -279,8 +279,8 @@ def references(tmp_path: Path) -> References:
         ({"Fn::GetAtt": "Kept.Arn"}, ["user.Kept"]),
         ({"Fn::Sub": "s3://${Kept}/${AWS::Region}/${Kept.Arn}"}, ["user.Kept"]),
         ({"Fn::Sub": ["s3://${Kept}/${a}", {"a": {"Fn::ImportValue": "kept-name"}}]}, ["user.Kept", "stores.Kept"]),
-        ({"Fn::GetStackOutput": {"StackName": "stores", "OutputName": "Told"}}, ["stores.Kept"]),
-        ({"Fn::GetStackOutput": {"StackName": "elsewhere", "OutputName": "Told"}}, []),
+        ({"Fn::GetStackOutput": {"StackName": "stores", "OutputName": "Shared"}}, ["stores.Kept"]),
+        ({"Fn::GetStackOutput": {"StackName": "elsewhere", "OutputName": "Shared"}}, []),
         ({"Fn::ImportValue": "kept-name"}, ["stores.Kept"]),
         ([{"Fn::Join": ["", ["arn:", {"Ref": "Kept"}]]}, {"a": {"b": {"Ref": "Kept"}}}], ["user.Kept"]),
         ("Kept", []),

@@ -1,4 +1,4 @@
-"""`llm-fleet plan` as a person and as CI run it, without AWS: sections, synthesis, prices."""
+"""`llm-fleet plan` on a terminal and in CI, without AWS: sections, synthesis, prices."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ LLAMA = ROOT / "examples" / "training-llama2-7b.yaml"
 QUICK = ("--no-synth", "--no-aws")
 
 CALLS_OF_FORTY_QUEUES = 300_000
-"""Counted were 185,000."""
+"""Calls of functions; measured: 185,000."""
 LARGE = """
 fleet: large
 region: us-west-2
@@ -45,7 +45,7 @@ def plan(*words: object) -> int:
 
 @pytest.fixture(autouse=True)
 def _no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices that the developer has refreshed are of no matter here."""
+    """Ignore refreshed prices of the developer."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -56,13 +56,15 @@ def test_the_plan_in_words(capsys: pytest.CaptureFixture[str]):
     assert workers.split() == [
         *("train/workers", "ml.trn1.32xlarge", "4", "512", "64", "neuron", "2,048", "GiB", "800", "Gbit/s", "on-demand")
     ]
-    assert "7 machines at most, with 524 vCPUs; 66 accelerators of 2,112 GiB; 3.2 Tbit/s of EFA in all" in lines
-    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 when all read at once" in lines
+    assert "7 instances at most, with 524 vCPUs; 66 accelerators of 2,112 GiB; 3.2 Tbit/s of EFA in total" in lines
+    assert "1,200 MB/s for all nodes together; 240 MB/s for each of 5 if all read at the same time" in lines
     # Checkpoint: 6.7 G parameters, 14 bytes each.
     assert any(line.split()[:4] == ["llama2-7b", "4", "94", "GB"] and "enough" in line for line in lines)
-    assert any(line.startswith("together: $") and line.endswith("a month of 730 hours") for line in lines)
-    assert any(line.startswith("at the price of us-east-1, as none of us-west-2 is known") for line in lines)
-    assert any(line.startswith("not in it: data transfer") for line in lines)
+    assert any(line.startswith("total: $") and line.endswith("a month of 730 hours") for line in lines)
+    assert any(
+        line.startswith("at the price of us-east-1, because the price in us-west-2 is unknown") for line in lines
+    )
+    assert any(line.startswith("not included: data transfer") for line in lines)
 
 
 def test_a_short_file_system_is_a_remark_with_the_throughput_that_would_do(
@@ -107,7 +109,7 @@ def test_a_price_table_of_the_users_own_and_what_has_none(tmp_path: Path, capsys
     out = capsys.readouterr().out
     assert "$10/h" in out
     assert "no price known: second volumes of train/trn1, OpenZFS SINGLE_AZ_HA_2, storage of storage.home" in out
-    assert "; what has no price is left out" in out
+    assert "; items without a price are left out" in out
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
     assert plan(TRN1, "--no-aws", "--assembly", tmp_path) == 1
     out, err = capsys.readouterr()
     assert "LF1080" in err
-    assert "together: $" in out, "what the file alone tells comes first"
+    assert "total: $" in out, "sections from the file are first"
 
 
 def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
@@ -224,10 +226,10 @@ def test_no_credentials_leave_the_rest_of_the_plan(
     words = ["plan", str(file), "--assembly", str(assembly)]
     assert main([*words, "--deployed"]) == 3
     out = capsys.readouterr().out
-    assert "not known of tiny-storage: there are no credentials to ask AWS with" in out
+    assert "unknown for tiny-storage: no AWS credentials" in out
     assert "aws configure sso" in out
-    assert main(words) == 0, "without credentials and without --deployed nobody is asked"
-    assert "not compared with what is deployed: there are no credentials" in capsys.readouterr().err
+    assert main(words) == 0, "without credentials and --deployed, AWS is not called"
+    assert "not compared with the deployed stacks, because there are no AWS credentials" in capsys.readouterr().err
     assert main([*words, "--no-aws"]) == 0
     assert capsys.readouterr().err == ""
 

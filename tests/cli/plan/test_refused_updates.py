@@ -32,10 +32,10 @@ def test_what_others_use_is_neither_replaced_nor_taken_out() -> None:
     train = stack("train", USER)
     (one,) = refused([storage(KmsKeyId="a"), train], [storage(KmsKeyId="b"), train])
     assert (one.stack, one.where, one.used_by, one.certain) == ("storage", "Files", ("train",), True)
-    # The user's new template imports it no longer, but it is deployed after the storage.
+    # The user's new template does not import it, but is deployed after the storage.
     (one,) = refused([storage(), train], [stack("storage", {}), stack("train", {})])
     assert "does not delete" in one.why
-    assert refused([storage(KmsKeyId="a")], [storage(KmsKeyId="b")]) == [], "no one uses it"
+    assert refused([storage(KmsKeyId="a")], [storage(KmsKeyId="b")]) == [], "no stack uses it"
     assert refused([storage(StorageCapacity=1), train], [storage(StorageCapacity=2), train]) == [], "in place"
 
 
@@ -49,7 +49,7 @@ def test_a_refused_replacement_leaves_a_second_copy_of_what_is_retained() -> Non
     (one,) = refused([files("a"), train], [files("b", DeletionPolicy="Retain"), train])
     assert not one.leaves_copy
     (one,) = refused([files("a", UpdateReplacePolicy="Retain"), train], [stack("storage", {}), train])
-    assert not one.leaves_copy, "it is taken out, and not replaced"
+    assert not one.leaves_copy, "it is removed, and not replaced"
 
 
 def test_what_is_replaced_takes_along_what_names_it() -> None:
@@ -93,7 +93,7 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
         return stack("train", {"Cluster": {"Type": "AWS::SageMaker::Cluster", "Properties": properties}})
 
     (one,) = refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="a", VpcConfig="y")])
-    assert "only together with its ClusterName" in one.why
+    assert "only if its ClusterName changes" in one.why
     assert refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="b", VpcConfig="y")]) == []
 
     def of_studio(kind: str, **properties: Any) -> StackTemplate:
@@ -102,7 +102,7 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
     (one,) = refused(
         [of_studio("Domain", DomainName="a", KmsKeyId="x")], [of_studio("Domain", DomainName="a", KmsKeyId="y")]
     )
-    assert "only together with its DomainName" in one.why
+    assert "only if its DomainName changes" in one.why
     old, new = (of_studio("UserProfile", UserProfileName="ada", DomainId=domain) for domain in ("x", "y"))
     assert refused([old], [new]) == [], "its name differs within its domain"
 
@@ -119,10 +119,10 @@ def test_fsx_takes_no_storage_away() -> None:
         return storage(StorageCapacity=capacity, **settings)
 
     (one,) = refused([files(4800)], [files(2400)])
-    assert one.why == "FSx takes no storage away: from 4800 GiB to 2400 GiB"
+    assert one.why == "FSx does not reduce the storage capacity: from 4800 GiB to 2400 GiB"
     assert refused([files(4800)], [files(7200)]) == []
     (one,) = refused([files(512, "OPENZFS")], [files(520, "OPENZFS")])
-    assert one.why.startswith("FSx adds a tenth at least to OpenZFS")
+    assert one.why.startswith("FSx increases OpenZFS by at least a tenth")
     assert refused([files(500, "OPENZFS")], [files(550, "OPENZFS")]) == []
     (one,) = refused([files(1200, deployment="SCRATCH_1")], [files(3600, deployment="SCRATCH_1")])
     assert one.why.startswith("SCRATCH_1 keeps its size")
@@ -136,8 +136,8 @@ def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (lustre(4800), lustre(19200, EfaEnabled=True), "it is off and would be on. Write `efa: false`"),
-        (lustre(EfaEnabled=True), lustre(21600), "it is on and would be off. Write `efa: true`"),
+        (lustre(4800), lustre(19200, EfaEnabled=True), "it is off and would be on. Set `efa: false`"),
+        (lustre(EfaEnabled=True), lustre(21600), "it is on and would be off. Set `efa: true`"),
         (
             lustre(EfaEnabled=True),
             lustre(EfaEnabled=True, PerUnitStorageThroughput=500),
@@ -146,19 +146,23 @@ def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
         (
             lustre(EfaEnabled=True),
             lustre(21600, EfaEnabled=True),
-            "grows a file system to multiples of 19200 GiB, and not from 19200 GiB to 21600 GiB",
+            "increases sizes to multiples of 19200 GiB, but not from 19200 GiB to 21600 GiB",
         ),
         (
             lustre(MetadataConfiguration={"Iops": 12000}),
             lustre(MetadataConfiguration={"Iops": 6000}),
-            "FSx takes no metadata IOPS away: from 12000 IOPS to 6000 IOPS",
+            "FSx does not reduce metadata IOPS: from 12000 IOPS to 6000 IOPS",
         ),
         (
             lustre(MetadataConfiguration={"Mode": "USER_PROVISIONED", "Iops": 12000}),
             lustre(MetadataConfiguration={"Mode": "AUTOMATIC"}),
-            "to what it chooses by the size",
+            "to the automatic number for the size",
         ),
-        (lustre(ThroughputCapacity=8000), lustre(ThroughputCapacity=4000), "no throughput of Intelligent-Tiering away"),
+        (
+            lustre(ThroughputCapacity=8000),
+            lustre(ThroughputCapacity=4000),
+            "not reduce the throughput of Intelligent-Tiering",
+        ),
         (storage(StorageType="SSD"), storage(StorageType="INTELLIGENT_TIERING"), "does not change StorageType"),
     ],
 )
@@ -187,7 +191,7 @@ def test_disks_of_notebooks_and_databases_grow_only() -> None:
     (one,) = refused([one_of(notebook, VolumeSizeInGB=50)], [one_of(notebook, VolumeSizeInGB=20)])
     assert one.why.endswith("from 50 GiB to 20 GiB")
     (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="50")])
-    assert (one.certain, one.why) == (True, "RDS takes no storage away: from 100 GiB to 50 GiB")
+    assert (one.certain, one.why) == (True, "RDS does not reduce the storage: from 100 GiB to 50 GiB")
     (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="105")])
     assert not one.certain
     assert refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="110")]) == []
@@ -204,7 +208,7 @@ def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
 
     a, b = ("/a", "s3://a"), ("/b", "s3://b")
     (one,) = refused([links(a)], [links(("/a/in", "s3://b"))])
-    assert "/a is still linked to s3://a when /a/in is to be" in one.why
+    assert "/a is still linked to s3://a when /a/in is linked" in one.why
     (one,) = refused([links(a, b)], [links(b)])
     assert one.where == "Link0", "the second link moves to the place of the first"
     assert refused([links(a)], [links(a, b)]) == []
@@ -219,4 +223,4 @@ def test_a_subnet_that_stays_keeps_its_block() -> None:
         )
 
     (one,) = refused([network("A", DeletionPolicy="Retain")], [network("B", DeletionPolicy="Retain")])
-    assert "which leaves the stack and stays: delete it first" in one.why
+    assert "which is removed from the stack and retained: delete it first" in one.why

@@ -103,7 +103,7 @@ class Gathered:
             return ExitCode.PROBLEMS
         return ExitCode.NOT_CHECKED if self.problems else ExitCode.FINE
 
-    def tell(self) -> None:
+    def print_notes(self) -> None:
         """Print remarks and problems on standard error."""
         print_notes(self.remarks, self.problems)
 

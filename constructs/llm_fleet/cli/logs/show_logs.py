@@ -175,7 +175,7 @@ def _print(gathered: Gathered, requested: Requested, unknown: int) -> None:
         print(f"\n{reported}" if reported else "", end="")
     else:
         print(nothing_shown(gathered, requested, unknown))
-    gathered.tell()
+    gathered.print_notes()
 
 
 def show_lines(place: Place, requested: Requested) -> int:
@@ -188,7 +188,7 @@ def show_lines(place: Place, requested: Requested) -> int:
     found = log_place(clients, place)
     gathered = gather(clients, found, since=requested.since, wanted=requested.wants, whole=True)
     check_node(gathered, requested, place)
-    gathered.tell()
+    gathered.print_notes()
     runs = [run for run in gathered.runs if requested.wants_run(run)]
     for run in runs:
         if run.source is Source.LOG and found.group and run.place:

@@ -142,7 +142,7 @@ def _save(answer: HTTPResponse, part: Path, size: int) -> None:
     with part.open("ab" if answer.status == 206 else "wb") as target:
         while block := answer.read(_BLOCK):
             target.write(block)
-            if target.tell() > size:
+            if target.tell() > size:  # codespell:ignore tell
                 break  # The checksum shows the rest.
     if part.stat().st_size < size:
         raise OSError(f"the connection was lost after {part.stat().st_size} of {size} bytes")

@@ -41,7 +41,7 @@ class Verb(StrEnum):
     LOGS = "writes logs to"
     SYNCS = "imports from, exports to"
     USES = "uses"
-    REPORTS = "alarms notify"
+    NOTIFIES = "alarms notify"
     WATCHED = "is monitored by"
 
 

@@ -37,7 +37,7 @@ LINES = {
     "logs": ("#5c6b7a", 1.2, "2 3"),
     "syncs": ("#2f7d6e", 1.5, "7 3"),
     "uses": ("#5c6b7a", 1.3, ""),
-    "tells": ("#a03a56", 1.5, ""),
+    "notifies": ("#a03a56", 1.5, ""),
     "watched": ("#a03a56", 1.2, "2 3"),
 }
 """Color, width and dashes by kind of line."""

@@ -194,10 +194,10 @@ def _of_alarm(view: View, alarm: Resource, things: Mapping[str, Thing]) -> Itera
     """Yield the links of an alarm, from and to the card of all alarms of its stack."""
     card = next(one.key for one in view.of_type(ALARM) if one.stack == alarm.stack)
     for topic in view.named(alarm, alarm.properties.get("AlarmActions"), TOPIC):
-        yield Link(source=card, target=topic.key, verb=Verb.REPORTS)
+        yield Link(source=card, target=topic.key, verb=Verb.NOTIFIES)
     for action in view.references.texts(alarm.properties.get("AlarmActions")):
         if ":sns:" in action:
-            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.REPORTS)
+            yield Link(source=card, target=action.rpartition(":")[2], verb=Verb.NOTIFIES)
     watched = [alarm.properties.get(name) for name in ("Dimensions", "Metrics")]
     named = [*view.named(alarm, watched), *_by_name(view, alarm, watched)]
     for one in named:
@@ -312,7 +312,7 @@ def _name(subnet: Resource) -> str:
 
 
 _READERS = (network_things, service_things, cluster_things, sagemaker_things, storage_things, watch_things)
-_EXISTING = {Verb.MOUNTS: "File system", Verb.REPORTS: "SNS topic"}
+_EXISTING = {Verb.MOUNTS: "File system", Verb.NOTIFIES: "SNS topic"}
 """Kind of an existing resource by the link to it; else a bucket."""
 
 
@@ -364,7 +364,7 @@ def _existing(link: Link, source: Thing) -> Thing:
         key=link.target,
         title=_EXISTING.get(link.verb, "S3 bucket"),
         lines=(short(link.target), "existing"),
-        tone=Tone.WATCH if link.verb is Verb.REPORTS else Tone.STORAGE,
+        tone=Tone.WATCH if link.verb is Verb.NOTIFIES else Tone.STORAGE,
         column=Column.STORAGE if mounted else Column.REGION,
         subnets=source.subnets if mounted else (),
     )

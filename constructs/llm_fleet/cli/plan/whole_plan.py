@@ -188,7 +188,7 @@ def _data(
 ) -> dict[str, Any]:
     refused = deployed.refused or deployed.not_listed
     return {
-        "asked": sorted(deployed.found),
+        "deployed": sorted(deployed.found),
         "not_deployed": [] if deployed.refused else list(missing),
         "not_known": list(missing) if deployed.refused else [],
         "refused": refused,

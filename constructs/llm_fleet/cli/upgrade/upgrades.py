@@ -40,7 +40,7 @@ class GroupUpgrade:
     wanted: str
     """Image after the update."""
     status: str | None = None
-    """`UpToDate`, `UpdateAvailable`, `SecurityUpdateRequired`, `EndOfLife`."""
+    """`UpToDate`, `UpdateAvailable`, `SecurityUpdateRequired`, `EndOfLife`."""  # codespell:ignore uptodate
     hook: str | None = None
     """Hook that runs its lifecycle script; `None` for none."""
     script: str | None = None
@@ -81,7 +81,7 @@ _COLUMNS = (
     Column(key="order", title="HOW"),
     Column(key="steps", title="STEPS AGAIN", wraps=True),
 )
-_TONES = {"UpToDate": Tone.GOOD, "SecurityUpdateRequired": Tone.BAD, "EndOfLife": Tone.BAD}
+_TONES = {"UpToDate": Tone.GOOD, "SecurityUpdateRequired": Tone.BAD, "EndOfLife": Tone.BAD}  # codespell:ignore uptodate
 
 
 def show_plan(plan: UpgradePlan, screen: Screen) -> None:
