@@ -1,4 +1,4 @@
-"""Data files become objects of the types that the catalog declares, and what does not fit is named by file and key."""
+"""Data files become objects of the types that the catalog declares, and errors have file and key."""
 
 import pkgutil
 import re
@@ -17,7 +17,7 @@ from llm_fleet.catalog.data_file import KEY, Limit, reader, typed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that knows its own key."""
+    """A part with its own key as a field."""
 
     name: Annotated[str, KEY]
     size: int = 0
@@ -79,20 +79,20 @@ MISFITS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("data", "message"), MISFITS)
-def test_data_that_does_not_fit_is_named(data: Any, message: str) -> None:
+def test_invalid_data_is_reported_with_its_key(data: Any, message: str) -> None:
     with pytest.raises(TypeError, match="catalog/data/" + re.escape(message)):
         typed(Whole, data, "whole.json")
 
 
-def test_a_reader_reads_once_and_names_what_is_not_there() -> None:
+def test_a_reader_reads_once_and_reports_a_missing_key() -> None:
     read = reader(Limit, "endpoint_settings", "name")
     assert read() is read() == Limit(maximum=63, pattern=read().pattern)
     with pytest.raises(TypeError, match=r"endpoint_settings.json has no name/length"):
         reader(int, "endpoint_settings", "name", "length")()
 
 
-def test_every_data_file_fits_its_type() -> None:
-    """Whatever the catalog can be queried without arguments is queried; a misfit raises with its file and key."""
+def test_every_data_file_matches_its_type() -> None:
+    """Call all functions of the catalog without arguments; invalid data raises an error with its file and key."""
     modules = [import_module(info.name) for info in pkgutil.iter_modules(catalog.__path__, f"{catalog.__name__}.")]
     getters = {value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")}
     requested = [each for each in getters if not signature(each).parameters]

@@ -1,4 +1,4 @@
-"""The function counts nodes, keeps log groups, and lets no cluster keep it from another."""
+"""The function counts nodes, creates log groups, and continues after an error of one cluster."""
 
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ def refusal(code: str, message: str = "") -> ClientError:
 
 
 class Logs:
-    """CloudWatch Logs, as far as it is queried. `races`: HyperPod makes the group just before we do."""
+    """The used calls of CloudWatch Logs. `races`: HyperPod creates the log group just before the function."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any]] | None = None, *, races: bool = False) -> None:
         self.groups = {name: {"logGroupName": name, **reported} for name, reported in (groups or {}).items()}
@@ -104,7 +104,7 @@ def observer(clusters: Mapping[str, str], **clients: Any) -> Observer:
     return Observer(settings, clients.__getitem__)
 
 
-def test_nodes_are_counted_by_what_someone_must_act_on() -> None:
+def test_nodes_are_counted_by_state() -> None:
     statuses = ["Running", "Running", "Pending", "Failure", "SystemUpdating"]
     cloudwatch, logs = CloudWatch(), Logs()
     observer(
@@ -114,7 +114,7 @@ def test_nodes_are_counted_by_what_someone_must_act_on() -> None:
     assert logs.groups[GROUP]["retentionInDays"] == 90
 
 
-def test_counts_that_the_service_leaves_out_are_no_missing_nodes() -> None:
+def test_omitted_counts_are_no_missing_nodes() -> None:
     sagemaker, cloudwatch = SageMaker({"train": ["Running"]}), CloudWatch()
     groups = [{"CurrentCount": 3}, {"TargetCount": 2}, {}]
     sagemaker.describe_cluster = lambda *, ClusterName: {"ClusterArn": ARN, "InstanceGroups": groups}  # pyright: ignore
@@ -129,14 +129,14 @@ def test_two_thousand_nodes_are_twenty_calls() -> None:
     assert cloudwatch.of("train")["NODES_RUNNING"] == 2000
 
 
-def test_a_cluster_that_is_not_there_is_skipped_and_publishes_nothing() -> None:
+def test_a_missing_cluster_is_skipped_and_publishes_nothing() -> None:
     cloudwatch = CloudWatch()
     seen = observer({"gone": "hyperpod"}, sagemaker=SageMaker({}), logs=Logs(), cloudwatch=cloudwatch).look_at_all()
     assert seen == {"gone": {}}
     assert cloudwatch.data == []
 
 
-def test_one_cluster_that_is_refused_does_not_keep_the_others_from_it() -> None:
+def test_an_error_of_one_cluster_does_not_affect_the_others() -> None:
     sagemaker = SageMaker({"shut": refusal("AccessDeniedException", "no"), "train": ["Running"]})
     cloudwatch = CloudWatch()
     with pytest.raises(NotAllSeen, match=r"^shut$"):
@@ -196,7 +196,7 @@ def test_a_log_group_is_made_adopted_or_left_alone(logs: Logs, key: str, done: s
         (None, "ok", "ok", None),
     ],
 )
-def test_a_head_node_is_checked_by_its_state_and_its_checks(
+def test_a_head_node_is_impaired_by_state_or_status_checks(
     state: str | None, system: str, own: str, impaired: bool | None
 ) -> None:
     def describe_instances(*, Filters: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Six services in memory, as far as the watch asks them: for many days where moto has time for one.
+"""Six services in memory, as far as the watch uses them: much faster than moto.
 
-What these answer is compared with moto's by the same scripted day on both.
+The same scripted day runs on both, to compare their responses with moto's.
 """
 
 import re
@@ -20,12 +20,12 @@ Clock = Callable[[], float]
 
 
 def refused(code: str, words: str = "") -> ClientError:
-    """Return what boto3 raises."""
+    """Return the error that boto3 raises."""
     return ClientError({"Error": {"Code": code, "Message": words or code}}, "Operation")
 
 
 def moment(seconds: float) -> datetime:
-    """Return a time as boto3 gives it."""
+    """Return a time in boto3's type."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -139,7 +139,7 @@ class MemorySageMaker(Paged):
 
 
 def reported_by(job: TrainingJob) -> dict[str, Any]:
-    """Return DescribeTrainingJob's answer with times as boto3 gives them."""
+    """Return DescribeTrainingJob's response with times in boto3's type."""
     reported = job.describe()
     times = {name: moment(value) for name, value in reported.items() if name.endswith("Time")}
     steps = [{**step, "StartTime": moment(step["StartTime"])} for step in reported["SecondaryStatusTransitions"]]
@@ -202,7 +202,7 @@ class MemoryS3(Paged):
 
 @dataclass
 class MemorySNS:
-    """What was published."""
+    """Published messages."""
 
     published: list[Mapping[str, Any]] = field(default_factory=lambda: [])
 
@@ -211,7 +211,7 @@ class MemorySNS:
 
 
 def memory_aws(now: Clock) -> Any:
-    """Return the services by name as the watch's clients, and what else a day looks at."""
+    """Return the services by name as the watch's clients, and the other attributes that a day reads."""
     sagemaker, cloudwatch, dynamodb, sns = MemorySageMaker(), MemoryCloudWatch(now), MemoryDynamoDB(), MemorySNS()
     s3 = MemoryS3(now)
     return SimpleNamespace(

@@ -1,4 +1,4 @@
-"""HyperPod's events: reported once, in words, with the failure that the event leaves out; scale-in is no news."""
+"""HyperPod's events: published once, with the failure that the event omits; not for scale-in."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ FAILURE = "We currently do not have sufficient capacity"
 
 
 class Cluster:
-    """A watch that follows one cluster, and SageMaker as far as it describes its events."""
+    """A watch that follows one cluster, and the calls of SageMaker that describe its events."""
 
     def __init__(self) -> None:
         self.raw = memory_aws(lambda: 0.0)
@@ -69,7 +69,7 @@ def _body(kind: str, detail: dict[str, Any], time: str = "2026-06-01T17:20:25Z")
     return {"detail-type": kind, "source": "aws.sagemaker", "time": time, "detail": detail}
 
 
-def test_the_failure_that_the_event_leaves_out_is_reported(cluster: Cluster) -> None:
+def test_the_failure_that_the_event_omits_is_reported(cluster: Cluster) -> None:
     cluster.serve(_event())
     assert len(cluster.reported()) == 1
     for words in ("cluster: train", "level: Error", "Instance creation failed", FAILURE, "group: workers"):
@@ -84,7 +84,7 @@ def test_a_pair_is_reported_once_and_the_same_later_again(cluster: Cluster) -> N
     assert len(cluster.reported()) == 2
 
 
-def test_a_run_that_dies_before_it_reported_reports_when_it_comes_again(cluster: Cluster) -> None:
+def test_an_event_is_reported_by_the_next_run_after_a_crash(cluster: Cluster) -> None:
     with pytest.raises(Crash):
         cluster.serve(_event(), Misfortune(random.Random(0), 0, at=2, kind="before"))
     assert not cluster.reported()
@@ -123,7 +123,7 @@ def test_an_event_that_cannot_be_described_is_reported_as_it_is(cluster: Cluster
     assert "Instance creation failed" in cluster.reported()[0]
 
 
-def test_a_throttled_description_is_requested_for_again(cluster: Cluster) -> None:
+def test_a_throttled_description_is_requested_again(cluster: Cluster) -> None:
     cluster.refusal = refused("ThrottlingException")
     with pytest.raises(Exception, match="Throttling"):
         cluster.serve(_event())
@@ -136,7 +136,7 @@ def test_a_failed_cluster_is_reported_with_its_failure(cluster: Cluster) -> None
     assert f"{ARN} {FAILURE}" in cluster.reported()[0]
 
 
-def test_a_sick_node_is_reported_with_what_is_done_about_it(cluster: Cluster) -> None:
+def test_an_unhealthy_node_is_reported_with_the_repair_action(cluster: Cluster) -> None:
     health = {"HealthStatus": "Unschedulable", "HealthStatusReason": "XidError", "RepairAction": "Replace"}
     detail = {"ClusterName": "train", "ClusterArn": ARN, "InstanceId": "i-1", "HealthSummary": health}
     cluster.serve(_body("SageMaker HyperPod Cluster Node Health Event", detail))
@@ -144,7 +144,7 @@ def test_a_sick_node_is_reported_with_what_is_done_about_it(cluster: Cluster) ->
     assert "instance: i-1" in cluster.reported()[0]
 
 
-def test_a_cluster_without_a_name_is_called_by_its_id() -> None:
+def test_a_cluster_without_a_name_is_reported_by_its_id() -> None:
     event = parse_event(
         _body("SageMaker HyperPod Cluster State Change", {"ClusterArn": ARN, "ClusterStatus": "InService"}),
         alarm_prefix="llm-fleet/w/",

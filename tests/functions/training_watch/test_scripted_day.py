@@ -1,4 +1,4 @@
-"""A day of 200 events, doubled, reordered and late, and a function that dies between any two calls."""
+"""A day of 200 events, duplicated, reordered and late, and a function that crashes between any two calls."""
 
 import logging
 from typing import Any
@@ -14,7 +14,7 @@ from tests.functions.training_watch.moto_aws import moto_aws
 
 _LONG = "llama-long-name-long-name-long-name-long-name-long-name-ends-it"
 LONG_NAMES = {f"{_LONG}-r1": "llama-long-name-long-name-long-name-long-name-long-ecb98554-r1"}
-"""A successor's name that finds no room: its digest by `sha256sum`."""
+"""A successor's name that is too long: its digest by `sha256sum`."""
 HALF = (
     "llama-nan",
     "llama-unlucky",
@@ -38,14 +38,14 @@ def _quiet() -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The day's clock, which SageMaker goes by as well."""
+    """The day's clock, also for SageMaker."""
     clock = Clock(DAWN)
     monkeypatch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
     return clock
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_job_goes_on_as_often_as_it_should_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
+def test_every_job_restarts_as_expected_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
     raw = memory_aws(clock)
     day = new_day(raw, clock, seed=seed, unlucky=UNLUCKY, sweep_every=3600)
     day.pass_by()
@@ -55,7 +55,7 @@ def test_every_job_goes_on_as_often_as_it_should_from_the_right_checkpoint(seed:
 
 
 def test_the_day_is_the_same_on_the_embedded_aws(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the lines, with more of their events doubled, as each call takes moto some milliseconds."""
+    """Half of the series, with more duplicated events, since each call of moto takes some milliseconds."""
     with moto_aws(clock, monkeypatch) as raw:
         embedded = _day_of_half(raw, clock)
     assert _day_of_half(memory_aws(clock), clock) == embedded
@@ -76,7 +76,7 @@ def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
 
 
 def check(day: Day, raw: Any) -> None:
-    """Compare what is there in the end with what the script leads to."""
+    """Compare the final state with the expected one of the script."""
     wanted = {outcome.job: outcome for line in day.world.lines for outcome in outcomes(line)}
     strangers = {f"{line.root}-r1" for line in day.world.lines if line.name_taken}
     assert set(day.world.jobs) == {_name(job) for job in wanted} | strangers
@@ -121,7 +121,7 @@ def _check_request(day: Day, name: str, outcome: Outcome) -> None:
         assert waited >= 60 * 2 ** (int(tags["llm-fleet:attempt"]) - 1) - 1, "before its back-off was over"
     found = day.world.line_of(name)
     if name in day.world.stopping and found and found[1].kind != "nan":
-        assert day.world.stopping[name] - job.reported["TrainingStartTime"] >= 1800, "an alarm was believed too soon"
+        assert day.world.stopping[name] - job.reported["TrainingStartTime"] >= 1800, "an alarm counted too soon"
 
 
 def _name(job: str) -> str:

@@ -1,4 +1,4 @@
-"""SageMaker, CloudWatch, EventBridge and the training programs, as the script has them: all but the watch."""
+"""SageMaker, CloudWatch, EventBridge and the training programs of the script: everything except the watch."""
 
 import heapq
 import itertools
@@ -17,18 +17,18 @@ BUCKET = "checkpoints-of-ours"
 FILES = ("model.safetensors", "optimizer.pt", "trainer_state.json")
 EVENTS = 200
 SPARED = 80
-"""After so many events none is doubled immediately, so that the day has room for each; the rest are old ones again."""
+"""After this number of events, none is duplicated immediately, so that the day has time for all; old ones follow."""
 ROLE = "arn:aws:iam::123456789012:role/trains"
 METRICS = {"nan": "loss_nan", "loss-spike": "loss", "stall": "loss", "throughput": "speed"}
 DATAPOINTS = {"nan": 1, "loss-spike": 3, "stall": 30, "throughput": 3}
-"""Minutes that each is bad before its alarm goes on, as the day's settings have them."""
+"""Minutes of bad values before each alarm changes to ALARM, as in the day's settings."""
 TRAINING = "SageMaker Training Job State Change"
 ALARM = "CloudWatch Alarm State Change"
 
 
 @dataclass
 class World:
-    """`jobs`: SageMaker's own; `raw`: clients that nothing befalls."""
+    """`jobs`: SageMaker's jobs; `raw`: clients that do not crash."""
 
     lines: tuple[Line, ...]
     clock: Clock
@@ -38,7 +38,7 @@ class World:
     jobs: dict[str, Any]
     known: set[str] = field(default_factory=lambda: set())
     stopping: dict[str, float] = field(default_factory=lambda: {})
-    """When each job was queried to stop."""
+    """When each job was requested to stop."""
     sick: dict[str, tuple[str, float]] = field(default_factory=lambda: {})
     found: dict[str, dict[str, bytes]] = field(default_factory=lambda: {})
     began: dict[str, int] = field(default_factory=lambda: {})
@@ -48,7 +48,7 @@ class World:
     number: Any = field(default_factory=itertools.count)
 
     def at(self, seconds: float, what: Callable[[], None]) -> None:
-        """Let something happen in so many seconds."""
+        """Schedule something in `seconds`."""
         heapq.heappush(self.plan, (self.clock.now + seconds, next(self.number), what))
 
     def open_the_day(self) -> None:
@@ -57,7 +57,7 @@ class World:
             self.at(line.starts * 60, lambda line=line: self._submit(line))
 
     def observe(self) -> None:
-        """Go on with what the watch has requested: jobs made, jobs to be stopped, alarms that can now go on."""
+        """Apply the watch's requests: new jobs, jobs to stop, alarms that can now change to ALARM."""
         for name in [name for name in self.jobs if name not in self.known]:
             self.known.add(name)
             self._begin(name)
@@ -71,17 +71,17 @@ class World:
                 del self.sick[name]
 
     def pad(self) -> None:
-        """Deliver old events again, until there were as many as the day has."""
+        """Deliver old events again, until the day has its number of events."""
         while self.reported and self.events < EVENTS:
             self.events += 1
             self.queue.put(self.chance.choice(self.reported), self.chance.choice((0, 30, 600)))
 
     def objects(self, uri: str) -> dict[str, bytes]:
-        """Return what is below a prefix, by path."""
+        """Return the objects under a prefix, by path."""
         return self.raw.read(uri.removeprefix(f"s3://{BUCKET}/").rstrip("/") + "/")
 
     def line_of(self, name: str) -> tuple[Line, Fate] | None:
-        """Return a job's line and fate; a name that a line does not lead to is a stranger's."""
+        """Return a job's series and its end; other names are unrelated jobs."""
         for line in self.lines:
             if name == line.root:
                 return line, line.fates[0]
@@ -144,7 +144,7 @@ class World:
         if uri:
             for minute in range(EVERY, fate.minute + (60 if fate.kind in SICK else 0), EVERY):
                 self.at(minute * 60, lambda step=begins + minute: self._save(name, uri, step, FILES))
-            # One that never became whole, and is newer than any that did.
+            # An incomplete checkpoint, newer than all complete ones.
             self.at(fate.minute * 60 - 150, lambda: self._save(name, uri, begins + fate.minute - 2, FILES[:1]))
         self.at(fate.minute * 60, lambda: self._befall(name, line, fate))
 
