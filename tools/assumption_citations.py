@@ -1,4 +1,4 @@
-"""Finds where code and docs rely on entries of the register of assumptions, and where they doubt without one."""
+"""Finds citations of the register of assumptions in code and docs, and unproven statements without a citation."""
 
 import ast
 import io

@@ -77,7 +77,7 @@ def test_a_model_in_a_bucket_of_the_users_is_laid_before_anything_is_deployed():
     assert not run.brings.needs_storage_first
     run.brings.lay()
     assert {f"tanuki-8b/{name}" for name in files_of(requested(load_fleet(EXAMPLE)))} == run.keys("my-models")
-    assert "s3://my-models/tanuki-8b/ now has a few bytes that stand in for your model" in run.said
+    assert "s3://my-models/tanuki-8b/ now has a few bytes instead of your model" in run.said
     assert "2 cores of inf2, batches of 4 and sequences of 4096" in run.said
 
 
@@ -87,7 +87,7 @@ def test_what_is_there_stays_as_it_is():
     run.s3.put_object(Bucket="my-models", Key="tanuki-8b/config.json", Body=b"mine")
     run.brings.lay()
     assert run.keys("my-models") == {"tanuki-8b/config.json"}
-    assert "is there already" in run.said
+    assert "exists already" in run.said
 
 
 def test_a_model_in_a_bucket_of_the_fleet_waits_for_its_storage():

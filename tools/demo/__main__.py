@@ -1,4 +1,4 @@
-"""Deploys a fleet to the embedded AWS and shows what exists; `stop` ends the embedded AWS."""
+"""Deploys a fleet to the embedded AWS and lists the resources; `stop` ends the embedded AWS."""
 
 import argparse
 import sys
@@ -48,7 +48,7 @@ def _up(fleet_file: Path, console: Console) -> int:
         if brought.needs_storage_first:
             cli.deploy(f"{fleet.name}-storage")
         if fleet.services:
-            console.rule("what you would bring", align="left")
+            console.rule("existing resources that the fleet needs", align="left")
             brought.lay()
         cli.deploy("--all")
     except CdkFailed as failure:
@@ -60,7 +60,7 @@ def _up(fleet_file: Path, console: Console) -> int:
 
 
 def _look(fleet: Fleet) -> str:
-    """Return the command that shows most of `fleet`."""
+    """Return the AWS CLI command that shows most of `fleet`."""
     if any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values()):
         return "sagemaker list-clusters"
     for service in fleet.services.values():

@@ -1,4 +1,4 @@
-"""Shows inference services: what ECS, load balancing and auto scaling say of them."""
+"""Lists inference services, from the APIs of ECS, Elastic Load Balancing and auto scaling."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,15 +13,15 @@ from tools.synth_environment import ROOT
 
 
 class InferenceServices:
-    """Tables of each service in one region: its tasks and hosts, and what its load balancer lets through."""
+    """Tables of each service in one region: its tasks, hosts and listener rules."""
 
     def __init__(self, client: Callable[[str], Any], console: Console) -> None:
-        """Ask the services by boto3 clients that `client` makes; print to `console`."""
+        """Query the services with boto3 clients from `client`; print to `console`."""
         self._client = client
         self._console = console
 
     def show(self) -> None:
-        """Print everything; nothing where there is no service behind a load balancer."""
+        """Print all tables, or nothing if no service has a load balancer."""
         for service in self._services():
             self._console.print(self._tasks(service))
             self._say_hosts(service)
@@ -66,7 +66,7 @@ class InferenceServices:
         ecs, scaling = self._client("ecs"), self._client("autoscaling")
         for provider in ecs.describe_capacity_providers(capacityProviders=names)["capacityProviders"]:
             if "autoScalingGroupProvider" not in provider:
-                self._console.print(f"its hosts: {provider['name']}, run by ECS\n", highlight=False)
+                self._console.print(f"its hosts: {provider['name']}, managed by ECS\n", highlight=False)
                 continue
             name = provider["autoScalingGroupProvider"]["autoScalingGroupArn"].rsplit("/", 1)[-1]
             (group,) = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
@@ -98,8 +98,8 @@ class InferenceServices:
         (described,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
         assembly = os.path.relpath(FOLDER / "cdk.out", ROOT)
         self._console.print(
-            f"""on AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
-A stand-in of the model behind these very rules, on this machine, with key and curl:
+            f"""On AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
+To run a stand-in of the model behind these rules on this machine, with a key and a curl command:
   python -m local.serving serve {assembly}
 """,
             soft_wrap=True,
@@ -121,10 +121,10 @@ def _condition(condition: Mapping[str, Any]) -> str:
 def _action(action: Mapping[str, Any]) -> str:
     match action["Type"]:
         case "fixed-response":
-            return f"{action['FixedResponseConfig']['StatusCode']}, by itself"
+            return f"{action['FixedResponseConfig']['StatusCode']} from the load balancer"
         case "redirect":
             return (
-                f"sent on to {action['RedirectConfig'].get('Protocol', '')} {action['RedirectConfig'].get('Port', '')}"
+                f"redirect to {action['RedirectConfig'].get('Protocol', '')} {action['RedirectConfig'].get('Port', '')}"
             )
         case "forward":
             return "the model's"

@@ -1,4 +1,4 @@
-"""Shows what exists, asked of the services' own APIs and not of the templates."""
+"""Lists the resources from the services' own APIs, not from the templates."""
 
 from typing import Any
 from urllib.parse import urlparse
@@ -14,16 +14,16 @@ from tools.demo.tables import table
 
 
 class Inventory:
-    """Tables of clusters, nodes, services, SageMaker's pieces, file systems and lifecycle bundles in a region."""
+    """Tables of clusters, nodes, services, SageMaker resources, file systems and lifecycle bundles in a region."""
 
     def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
-        """Ask `endpoint` for what is in `region`; print to `console`."""
+        """Query `endpoint` for the resources in `region`; print to `console`."""
         self._client = LocalAws(endpoint=endpoint, region=region).client
         self._console = console
 
     def show(self) -> None:
-        """Print everything."""
-        self._console.rule("what now exists, as the service APIs tell it", align="left")
+        """Print all tables."""
+        self._console.rule("resources, from the service APIs", align="left")
         sagemaker = self._client("sagemaker")
         names = [summary["ClusterName"] for summary in sagemaker.list_clusters()["ClusterSummaries"]]
         clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
@@ -76,7 +76,7 @@ class Inventory:
         self._console.print(shown)
         if targets:
             self._console.print(
-                f"a shell on the first of them, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
+                f"shell on the first node, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
                 soft_wrap=True,
             )
 
@@ -108,7 +108,7 @@ class Inventory:
 
 
 def _mounts(group: dict[str, Any]) -> list[str]:
-    """The mount paths of a group; the API's defaults where it names none."""
+    """The mount paths of a group, or the API's defaults."""
     defaults = {"FsxLustreConfig": "/fsx", "FsxOpenZfsConfig": "/home"}
     return [
         config[kind].get("MountPath", path)
@@ -119,7 +119,7 @@ def _mounts(group: dict[str, Any]) -> list[str]:
 
 
 def _hooks(cluster: dict[str, Any]) -> list[str]:
-    """Which script each group runs, and when."""
+    """The lifecycle script of each group, and its hook."""
     return [
         f"{group['InstanceGroupName']} runs {script}, by {hook}"
         for group in cluster["InstanceGroups"]
