@@ -51,14 +51,14 @@ def test_a_new_cluster_must_be_meant(capsys: Capture, old: str, tmp_path: Path) 
     new = written(tmp_path / "new.json", edited(base(), put("HeadNode/InstanceType", "m5.4xlarge")))
     assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", new, "--cluster", "train"]) == 1
     reported = capsys.readouterr()
-    assert "needs a new cluster  HeadNode/InstanceType" in reported.out
+    assert "requires a new cluster  HeadNode/InstanceType" in reported.out
     assert "HeadNode.InstanceType  [LF683]" in reported.err
     arguments = ["--deployed", old, "--planned", new, "--immutable-changes", "new-cluster"]
     assert main(["parallelcluster", "update-plan", *arguments]) == 0
     reported = capsys.readouterr()
     assert reported.err == ""
-    assert reported.out.startswith("needs a new cluster  HeadNode/InstanceType\n")
-    assert "would be a new cluster beside train-" in reported.out
+    assert reported.out.startswith("requires a new cluster  HeadNode/InstanceType\n")
+    assert "would be a new cluster, and train-" in reported.out
 
 
 def test_a_stopped_fleet_is_believed(capsys: Capture, old: str, tmp_path: Path) -> None:

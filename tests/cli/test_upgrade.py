@@ -41,7 +41,7 @@ def test_another_image_of_parallelcluster_is_checked_by_its_own_policies() -> No
     plan = parallelcluster_upgrade(clients, place, image="ami-0123456789abcdef0", fleet=fleet)
     reported = "\n".join(plan.warnings)
     assert "Image/CustomAmi" in reported
-    assert "ParallelCluster would refuse the update" in reported
+    assert "ParallelCluster would reject the update" in reported
     assert any("another head node" in one for one in plan.lost)
 
 

@@ -124,7 +124,7 @@ class DeployedFleet:
         }
 
     def _data(self) -> set[str]:
-        """Return the ids of resources with data that cannot be created again; a root volume counts as its file system."""
+        """Return the ids of resources with data that cannot be restored; a root volume counts as its file system."""
         client = self._aws.client
         keys = client("kms").get_paginator("list_keys").paginate()
         return {

@@ -66,17 +66,15 @@ def test_a_plan_with_all_that_the_group_takes_is_good(check: Check, aws: LocalAw
 
 def test_a_plan_in_another_az_is_reported(check: Check, aws: LocalAws):
     (problem,) = _reported(check, aws, _plan("usw2-az1"))["problems"]
-    reported(
-        14, problem["message"], "the training plan my-plan has its instances in usw2-az1, and train/trn1 stands in"
-    )
-    assert problem["remedy"].startswith("put it into usw2-az1 with `az`")
+    reported(14, problem["message"], "the training plan my-plan has its instances in usw2-az1, but train/trn1 is in")
+    assert problem["remedy"].startswith("write `az: usw2-az1`")
 
 
 def test_a_plan_that_ends_and_has_no_spare_is_reported_twice(check: Check, aws: LocalAws):
     row = _reported(check, aws, _plan(EndTime=_now(hours=2), AvailableInstanceCount=3))
     ends, spare = row["problems"]
     assert "ends at" in ends["message"]
-    reported(14, spare["message"], "takes 4 more instances of the training plan my-plan, which has 3 free of 4")
+    reported(14, spare["message"], "requires 4 more instances of the training plan my-plan, which has 3 free of 4")
 
 
 def test_a_plan_makes_the_quota_of_its_type_and_the_offering_no_question(check: Check, aws: LocalAws):
@@ -102,5 +100,5 @@ def test_a_reservation_of_parallelcluster_is_checked(check: Check, aws: LocalAws
     row = check(_POOL, "--json", "--only", "capacity").rows["cr-0123456789abcdef0 for train/gpu"]
     assert row["detail"] == "active, p5.48xlarge, 1 free of 4"
     zone, count = row["problems"]
-    assert "is in usw2-az1, and train/gpu stands in usw2-az4" in zone["message"]
-    assert "takes up to 4 more instances" in count["message"]
+    assert "is in usw2-az1, but train/gpu is in usw2-az4" in zone["message"]
+    assert "requires up to 4 more instances" in count["message"]

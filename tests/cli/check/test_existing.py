@@ -1,6 +1,7 @@
 """Checks of existing networks, file systems, buckets, images, models and secrets."""
 
 import json
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -71,21 +72,19 @@ def test_rules_addresses_and_endpoints_of_an_existing_network_are_reported(check
     checked = check(network.fleet, "--json", "--only", "network")
     assert checked.code == 1
     addresses = checked.only(f"addresses of {network.subnet}")
-    assert "free addresses, and the fleet takes 41" in addresses["message"]
+    assert "free addresses, but the fleet requires 41" in addresses["message"]
     assert "32 for 4 x ml.trn1.32xlarge (train/trn1)" in addresses["message"]
     ways = checked.rows["routes and endpoints of the subnets"]
     assert "by endpoints only" in ways["detail"]
     assert "no interface endpoint for ssm, ssmmessages" in ways["problems"][0]["message"]
-    assert "no route to a gateway endpoint of S3" in ways["problems"][1]["message"]
+    assert "no route to an S3 gateway endpoint" in ways["problems"][1]["message"]
 
 
 def test_efa_rules_are_fixed_by_the_remedy(check: Check, network: Network, aws: LocalAws):
     row = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
     assert [problem["code"] for problem in row["problems"]] == ["LF1036", "LF1036"]
     message = row["problems"][0]["message"]
-    reported(
-        9, message, "so EFA does not work, and nodes fail their health check about twenty minutes into the deployment"
-    )
+    reported(9, message, "so EFA does not work, and nodes fail their health check about 20 minutes into the deployment")
     rule: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": network.group}]}]
     for problem, side in zip(row["problems"], ("ingress", "egress"), strict=True):
         assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
@@ -100,8 +99,8 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     assert problem["where"] == "storage.fsx.existing.mount_name"
     assert problem["remedy"].startswith("write `mount_name: ")
     messages = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
-    assert any("does not let TCP 988 in from" in message for message in messages)
-    assert any("does not let TCP 1018-1023 in from" in message for message in messages)
+    assert any("allow TCP 988 from" in message for message in messages)
+    assert any("allow TCP 1018-1023 from" in message for message in messages)
 
 
 def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
@@ -133,7 +132,7 @@ def test_rules_that_exist_are_reported_unless_the_fleets_own_stacks_made_them(
             ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[by_hand])
     (problem,) = row()["problems"]
     assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
-    assert problem["remedy"] == "leave `security_group` out: the rules are there"
+    assert problem["remedy"] == "remove `security_group`: the rules exist already"
     left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
     assert "rules to add" not in left_out.rows
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
@@ -146,7 +145,7 @@ def test_what_is_not_there_is_reported(check: Check, network: Network):
     checked = check(text, "--json", "--only", "network", "--only", "storage")
     messages = [problem["message"] for row in checked.rows.values() for problem in row["problems"]]
     for kind in ("VPC", "subnet", "security group", "file system"):
-        assert any(message.startswith(f"there is no {kind} ") for message in messages), kind
+        assert any(re.match(f"the {kind} .* does not exist", message) for message in messages), kind
 
 
 _BUCKETS = """
@@ -165,9 +164,9 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
     mounts = "\n    s3_mounts: [{bucket: 's3://not-there', mount: /corpus}]"
     checked = check(TRN1.rstrip() + mounts + _BUCKETS, "--json", "--only", "storage")
     assert checked.only("bucket far-away")["message"] == (
-        "the bucket far-away is in eu-west-1, and what FSx mirrors must be in us-west-2"
+        "the bucket far-away is in eu-west-1, but what FSx mirrors must be in us-west-2"
     )
-    assert "there is no bucket not-there" in checked.only("bucket not-there")["message"]
+    assert "the bucket not-there does not exist" in checked.only("bucket not-there")["message"]
     assert "another account has it" in checked.only("name of the new bucket taken-already")["message"]
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
@@ -179,7 +178,7 @@ def test_an_image_of_someone_else_is_reported(check: Check):
         one["message"]
         for one in check(text, "--json", "--only", "images").rows[f"image {image} of train/trn1"]["problems"]
     ]
-    assert any("HyperPod takes images of the cluster's account only" in message for message in messages)
+    assert any("HyperPod supports only images of the cluster's account" in message for message in messages)
 
 
 _SERVICE = """

@@ -126,14 +126,14 @@ def _requested(folder: Path, release: str | None, text: str = TRN1) -> Answer:
 
 def test_an_image_that_is_older_than_a_feature_is_reported_with_the_way_to_a_newer_one(tmp_path: Path):
     (problem,) = _requested(tmp_path, "2026-01-10").problems
-    reported(6, problem.message, "(SlurmConfig) needs one of 2026-01-25 or later")
+    reported(6, problem.message, "(SlurmConfig) requires a release of 2026-01-25 or later")
     assert "aws sagemaker update-cluster-software --cluster-name train --region us-west-2`" in problem.remedy
     assert "llm-fleet upgrade train" in problem.remedy
 
 
 def test_a_database_outside_of_the_cluster_asks_for_a_newer_image(tmp_path: Path):
     (problem,) = _requested(tmp_path, "20260701", TRN1.rstrip() + _DATABASE).problems
-    assert "an accounting database outside of the cluster needs one of 2026-08-31 or later" in problem.message
+    assert "an accounting database outside of the cluster requires a release of 2026-08-31 or later" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_mo
     assert checked.code == 1
     problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
     assert problem["where"] == "clusters.train.groups.trn1"
-    assert "train/trn1 takes 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
-    assert "and the account has 4" in problem["message"]
+    assert "train/trn1 requires 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
+    assert "but the account has 4" in problem["message"]
     words = problem["remedy"].split("`")[1].split()
     given = dict(zip(words[3::2], words[4::2], strict=True))
     aws.client("service-quotas").request_service_quota_increase(
@@ -45,7 +45,7 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_that_asks_for_mo
         DesiredValue=float(given["--desired-value"]),
     )
     again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
-    assert again["remedy"] == "6 have been asked for already: wait for AWS to answer"
+    assert again["remedy"] == "6 are already requested: wait for the answer of AWS"
 
 
 def test_what_others_use_counts_too(check: Check, aws: LocalAws):
@@ -53,7 +53,7 @@ def test_what_others_use_counts_too(check: Check, aws: LocalAws):
     try:
         aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
         checked = check(TRN1, "--json", "--only", "quotas")
-        assert "network takes 1 beside 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
+        assert "network requires 1 in addition to 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
     finally:
         aws.client("ec2").release_address(AllocationId=address)
         aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
@@ -63,10 +63,10 @@ def test_no_capacity_in_the_az_is_reported_before_a_rollback(check: Check):
     checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
     assert checked.code == 1
     problem = checked.only("ml.trn1.32xlarge in usw2-az2")
-    reported(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
-    assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
-    assert "this is an indication" in problem["message"]
-    assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
+    reported(13, problem["message"], "uses ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
+    assert "train/trn1 uses ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
+    assert "this is only an indication" in problem["message"]
+    assert "write one of these AZs: usw2-az1, usw2-az4" in problem["remedy"]
 
 
 @pytest.mark.parametrize("unreported", ["AvailabilityZones", "AvailabilityZoneIds"])
@@ -117,7 +117,7 @@ def test_a_mistake_in_the_file_is_reported_before_anything_is_requested(check: C
 def test_a_region_that_aws_does_not_have_is_reported_before_anything_is_requested(check: Check):
     checked = check(TRN1, "--region", "us-west-2a")
     assert checked.code == 1
-    assert "AWS has no region of this name" in checked.err
+    assert "unknown AWS Region" in checked.err
     assert "write 'us-west-2': 'us-west-2a' is an AZ of it" in checked.err
 
 
@@ -154,7 +154,7 @@ def test_what_a_metric_reports_is_in_use_counts_too(check: Check, aws: LocalAws)
         ],
     )
     problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
-    assert "takes 1 beside 2 in use" in problem["message"]
+    assert "requires 1 in addition to 2 in use" in problem["message"]
 
 
 def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: LocalAws):

@@ -50,7 +50,7 @@ def test_what_is_to_be_known_of_smp_is_reported(capsys: Capture, place: Path) ->
     text = Path(GPU).read_text()
     (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
     assert main(["jobs", "list", "-f", "fleet.yaml"]) == 0
-    assert "             note: tensor_parallel_seed is what" in capsys.readouterr().out.replace("\n    ", "\n ")
+    assert "             note: tensor_parallel_seed is the key" in capsys.readouterr().out.replace("\n    ", "\n ")
     assert main(["jobs", "list", "-f", GPU, "--json"]) == 0
     assert all(run["remarks"] == [] for run in json.loads(capsys.readouterr().out)["runs"].values())
 

@@ -251,7 +251,7 @@ def _missing(account: Account, file_system_id: str, reported: ReportedFileSystem
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
         path=(*reported.path, "id"),
-        message=f"file system {file_system_id} does not exist in this account and Region",
+        message=f"the file system {file_system_id} does not exist in this account and Region",
         value=file_system_id,
         remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
     )

@@ -256,7 +256,7 @@ def write_ssh_file(text: str, *, name: str, home: Path) -> tuple[Path, bool]:
         return path, _is_included(ssh / "config")
     except OSError as error:
         remedy = "check the owner of ~/.ssh; without --write the configuration is printed"
-        refuse(NodesCode.SSH_FILE, f"the file cannot be written: {reason_of(error)}", remedy, subject=str(path))
+        refuse(NodesCode.SSH_FILE, f"cannot write the file: {reason_of(error)}", remedy, subject=str(path))
 
 
 def _is_included(config: Path) -> bool:
