@@ -52,7 +52,7 @@ class LocalService:
         token_seconds: float = 0.02,
         port: int = 0,
         keys: Mapping[str, Keys] | None = None,
-        normalise_paths: bool = False,
+        normalize_paths: bool = False,
         program: Program | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
@@ -73,7 +73,7 @@ class LocalService:
         self._folder = Path(tempfile.mkdtemp(prefix="serving-"))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-serving", daemon=True)
-        self._proxy = Proxy(self.front, time_scale=time_scale, keys=keys, normalise_paths=normalise_paths)
+        self._proxy = Proxy(self.front, time_scale=time_scale, keys=keys, normalize_paths=normalize_paths)
         self._running: list[_Running] = []
         self._made = 0
 

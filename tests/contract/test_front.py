@@ -72,10 +72,10 @@ def test_who_answers(tgi: LocalService, probe: Probe):
     assert (status, reached) == ((200, True) if probe.answer == SERVER else (probe.answer, False))
 
 
-@pytest.mark.parametrize("normalised", [False, True])
-def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, normalised: bool):
+@pytest.mark.parametrize("normalized", [False, True])
+def test_no_spelling_of_a_path_reaches_more_than_the_interface(serve: Serve, normalized: bool):
     """Whether the load balancer compares paths as sent is not documented, so both must hold."""
-    with serve("tgi", 1, normalise_paths=normalised) as service:
+    with serve("tgi", 1, normalize_paths=normalized) as service:
         for method in ("GET", "POST"):
             for path in TRICKS:
                 for key in (None, service.api_key):

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from local.serving.proxy.answers import fixed_response, own_error, redirect
 from local.serving.proxy.forwarding import end_to_end, forward
 from local.serving.proxy.health import watch_health
-from local.serving.proxy.rules import Requested, first_rule, normalised
+from local.serving.proxy.rules import Requested, first_rule, normalized
 from local.serving.proxy.targets import Target, Targets
 from local.serving.proxy.tokens import Keys, TokenRefused, check_token
 from local.serving.template.front import Action, Listener, LoadBalancer
@@ -48,17 +48,17 @@ class Proxy:
         *,
         time_scale: float = 1.0,
         keys: Mapping[str, Keys] | None = None,
-        normalise_paths: bool = False,
+        normalize_paths: bool = False,
     ) -> None:
         """Take what the template says.
 
-        `keys`: key sets by the URL of their endpoint, in place of the issuers'. `normalise_paths`: compare rules with
+        `keys`: key sets by the URL of their endpoint, in place of the issuers'. `normalize_paths`: compare rules with
         paths without dot segments and double slashes; targets get every path as it was sent, in both cases.
         """
         self._front = front
         self._scale = time_scale
         self._keys = keys or {}
-        self._normalise = normalise_paths
+        self._normalize = normalize_paths
         self._runners: list[web.ServerRunner] = []
         self._watches: set[asyncio.Task[None]] = set()
         self.targets = {name: Targets(group) for name, group in front.target_groups.items()}
@@ -135,7 +135,7 @@ class Proxy:
         if not path.startswith("/"):
             path = request.rel_url.raw_path
         headers = {name.lower(): value for name, value in request.headers.items()}
-        return Requested(method=request.method, path=normalised(path) if self._normalise else path, headers=headers)
+        return Requested(method=request.method, path=normalized(path) if self._normalize else path, headers=headers)
 
     def _own(self, listener: Listener, request: web.BaseRequest, action: Action) -> web.Response | None:
         """Answer without a target; `None` goes on to the rule's next action."""

@@ -37,7 +37,7 @@ def first_rule(listener: Listener, requested: Requested) -> Rule:
     return next(rule for rule in listener.rules if all(_holds(condition, requested) for condition in rule.conditions))
 
 
-def normalised(path: str) -> str:
+def normalized(path: str) -> str:
     """Return `path` without dot segments and with one slash for several.
 
     What must not be reached may be reached neither by the path as sent nor by this one.

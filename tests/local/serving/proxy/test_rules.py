@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.serving.proxy.rules import Requested, first_rule, normalised
+from local.serving.proxy.rules import Requested, first_rule, normalized
 from local.serving.template.front import Action, Condition, Listener, Rule
 
 
@@ -83,5 +83,5 @@ def test_hosts_are_compared_without_their_port():
         ("/v1/..x/y", "/v1/..x/y"),
     ],
 )
-def test_a_normalised_path_has_no_dots_and_no_double_slashes(path: str, short: str):
-    assert normalised(path) == short
+def test_a_normalized_path_has_no_dots_and_no_double_slashes(path: str, short: str):
+    assert normalized(path) == short
