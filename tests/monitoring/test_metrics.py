@@ -48,11 +48,11 @@ def fleet(metrics: str) -> str:
     [
         ("{to: cloudwatch, retention: 15 days}", "monitoring.metrics.retention", "LF1150", "write 14 days"),
         ("{to: prometheus, workspace: ws-1}", "monitoring.metrics.workspace", "LF1151", "aws amp list-workspaces"),
-        ("{to: cloudwatch, grafana: true}", "monitoring.metrics.grafana", "LF1152", "send them to prometheus"),
-        ("{to: prometheus, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "send them to cloudwatch"),
-        ("{to: none, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "send them to cloudwatch"),
+        ("{to: cloudwatch, grafana: true}", "monitoring.metrics.grafana", "LF1152", "destination prometheus"),
+        ("{to: prometheus, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "destination cloudwatch"),
+        ("{to: none, retention: 14 days}", "monitoring.metrics.retention", "LF1152", "destination cloudwatch"),
         (f"{{to: prometheus, workspace: '{ARN.replace('us-west-2', 'eu-west-1')}'}}", "monitoring.metrics.workspace",
-         "LF1153", "name a workspace in us-west-2"),
+         "LF1153", "write a workspace in us-west-2"),
         ("datadog", "monitoring.metrics.to", "LF114", "cloudwatch"),
     ],
 )  # fmt: skip

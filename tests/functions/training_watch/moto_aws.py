@@ -24,7 +24,7 @@ _TRUST = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"S
 
 @contextmanager
 def moto_aws(now: Callable[[], float], patch: pytest.MonkeyPatch) -> Generator[Any]:
-    """Yield the clients by name, and other attributes that a day reads: `jobs`, `items()`, `published()`, `alarms()`."""
+    """Yield the clients by name, and attributes that a day reads: `jobs`, `items()`, `published()`, `alarms()`."""
 
     def utcnow() -> datetime:
         return datetime.fromtimestamp(now(), UTC).replace(tzinfo=None)
