@@ -72,9 +72,9 @@ def warm_pool_quota(instance_type: str) -> ServiceQuota:
 def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
     """Return the EC2 quota for vCPUs of running instances of the type; `None` for an unknown type."""
     for entry in load("service_quotas")["vcpus"]:
-        reported = entry.get("spot" if spot else "on-demand")
-        if reported and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
-            return ServiceQuota(service="ec2", **reported)
+        quota = entry.get("spot" if spot else "on-demand")
+        if quota and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
+            return ServiceQuota(service="ec2", **quota)
     return None
 
 

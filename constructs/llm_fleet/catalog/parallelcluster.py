@@ -247,8 +247,8 @@ _image_sizes = reader(Mapping[str, int], "parallelcluster", "image_size")
 def image_size_gib(version: str) -> int | None:
     """Return the size of ParallelCluster's official AMIs; `None` where unknown."""
     sizes = _image_sizes().items()
-    reported = [size for since, size in sizes if version in versions() and _parts(since) <= _parts(version)]
-    return reported[-1] if reported else None
+    known = [size for since, size in sizes if version in versions() and _parts(since) <= _parts(version)]
+    return known[-1] if known else None
 
 
 _old_pythons = reader(Mapping[str, str], "parallelcluster", "old_pythons")

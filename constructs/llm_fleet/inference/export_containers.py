@@ -78,7 +78,7 @@ def _export(
     job: ExportJob, *, memory_mib: int, after: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> _Container:
     hub = job.source.source is ModelSource.HUB
-    reported = {
+    settings = {
         "hub_id": job.source.location if hub else None,
         "revision": job.source.revision,
         "checkpoint": _CHECKPOINT,
@@ -94,7 +94,7 @@ def _export(
             "target": job.serving.target,
         },
     }
-    environment = {"LLM_FLEET_EXPORT": json.dumps(reported, sort_keys=True)}
+    environment = {"LLM_FLEET_EXPORT": json.dumps(settings, sort_keys=True)}
     if not hub:
         environment["HF_HUB_OFFLINE"] = "1"
     token = job.source.token_secret_arn

@@ -197,7 +197,7 @@ def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: 
         return {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": f"{CONTAINER_PATH}/vllm"}
     if server.kind is not ServerKind.AWS_VLLM:
         return {}
-    reported = [
+    settings = [
         *(model.location, model.revision, image, instance.target),
         *(cores_of(server, instance), server.batch_size, server.sequence_length),
         *_arguments(server),
@@ -205,7 +205,7 @@ def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: 
     ]
     # The compiler's flags are variables, since artifacts compiled with other flags must not be loaded.
     # The text of a CDK token has a number that depends on other resources.
-    text = _TOKEN.sub("", json.dumps(reported, default=str))
+    text = _TOKEN.sub("", json.dumps(settings, default=str))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
 
@@ -270,8 +270,8 @@ def _hub(model: Model) -> dict[str, str]:
 
 
 def _termination_seconds(server: ModelServer) -> int:
-    reported = server.settings.get("graceful_termination_seconds")
-    return termination_seconds(server.kind) if reported is None else reported
+    seconds = server.settings.get("graceful_termination_seconds")
+    return termination_seconds(server.kind) if seconds is None else seconds
 
 
 _PRIVATE = re.compile(

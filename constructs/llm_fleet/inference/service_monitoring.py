@@ -211,7 +211,7 @@ def service_dashboard(
 
 
 def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:
-    reported = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
+    failures = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
     return [
         graph(
             "Time to first token, average (s)",
@@ -225,7 +225,7 @@ def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dic
             metrics.server_errors(),
             metrics.load_balancer_errors(),
             metrics.client_errors(),
-            *reported,
+            *failures,
         ),
     ]
 

@@ -57,11 +57,11 @@ class ServicePlan:
             *check_service_name(self.name),
             *check_service(spec.narrowed(ServiceSpec, name=None), region=self.region, internet=internet),
         ]
-        reported = {problem.path for problem in of_service}
+        paths = {problem.path for problem in of_service}
         problems = [
             *of_service,
             # A network without internet access also has no public subnets: report only one problem.
-            *(problem for problem in place if problem.path not in reported),
+            *(problem for problem in place if problem.path not in paths),
             *self._image_needs_region(),
             *self._type_is_known(),
         ]

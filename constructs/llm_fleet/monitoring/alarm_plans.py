@@ -289,7 +289,7 @@ def _silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
 
 def _slurm_silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
     minutes = thresholds.figure("silent_minutes")
-    reported = MetricMath(
+    queue = MetricMath(
         expression=f"IF(reporting > 0, FILL(slurm, 0), {_BUSY})",
         metrics={
             "reporting": node_metric("nodes_reporting", name, statistic="Sum"),
@@ -300,7 +300,7 @@ def _slurm_silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
     )
     return steady(
         "SlurmSilent",
-        reported,
+        queue,
         threshold=1,
         below=True,
         minutes=minutes,

@@ -63,8 +63,12 @@ def render_hyperparameters(spec: TrainingJobSpec, *, source_uri: str | None, reg
     """
     if spec.source is None or source_uri is None:
         return {name: _plain(value) for name, value in spec.hyperparameters.items()}
-    reported = {**spec.hyperparameters, **_of_script(spec.source.entry_point, source_uri, region), **_of_launcher(spec)}
-    return {name: hyperparameter_text(value) for name, value in reported.items()}
+    merged = {
+        **spec.hyperparameters,
+        **_of_script(spec.source.entry_point, source_uri, region),
+        **_of_launcher(spec),
+    }
+    return {name: hyperparameter_text(value) for name, value in parameters.items()}
 
 
 def _plain(value: Any) -> str:
@@ -82,16 +86,16 @@ def _of_script(entry_point: str, source_uri: str, region: str) -> dict[str, Any]
 
 def _of_launcher(spec: TrainingJobSpec) -> dict[str, Any]:
     distribution = spec.distribution
-    reported = dict(launchers()[distribution.kind.value].hyperparameters)
-    if not reported:
+    parameters = dict(launchers()[distribution.kind.value].hyperparameters)
+    if not parameters:
         return {}
     if distribution.processes_per_host is not None:
-        reported["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
+        parameters["sagemaker_mpi_num_of_processes_per_host"] = distribution.processes_per_host
     if distribution.kind is not DistributionKind.MPI:
-        reported["sagemaker_instance_type"] = spec.instance_type
+        parameters["sagemaker_instance_type"] = spec.instance_type
     if distribution.smp_configuration is not None:
-        reported["mp_parameters"] = distribution.smp_configuration.for_library
-    return reported
+        parameters["mp_parameters"] = distribution.smp_configuration.for_library
+    return parameters
 
 
 def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:

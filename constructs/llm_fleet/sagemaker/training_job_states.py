@@ -32,8 +32,8 @@ def put(values: Mapping[str, Any], *, at: str | None, then: str) -> State:
 
 def end_with(kind: str, error: str, cause: Mapping[str, str] | str, *, then: str) -> State:
     """Return a state that writes the result to `$.ended`; `cause`: a string, or parameters that compute it."""
-    reported = {"cause": cause} if isinstance(cause, str) else dict(cause)
-    return put({"kind": kind, "error": error, **reported}, at="$.ended", then=then)
+    fields = {"cause": cause} if isinstance(cause, str) else dict(cause)
+    return put({"kind": kind, "error": error, **fields}, at="$.ended", then=then)
 
 
 def call(
@@ -218,17 +218,17 @@ def _present(key: str, faults: Sequence[Mapping[str, Any]], then: str) -> dict[s
 
 def _refusals(has_checkpoints: bool) -> States:
     keys = ", ".join(INPUT_KEYS)
-    reported = {
+    causes = {
         "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty object runs the job as deployed",
         "UnknownKey": f"the input has an unknown key; allowed: {keys}, e.g. {_EXAMPLE}",
         "BadHyper": 'hyperparameters must be an object of strings, e.g. {"epochs": "3"}',
         "BadSuffix": "name_suffix must be a string of letters, digits and hyphens, since it is part of the job's name",
     }
     if has_checkpoints:
-        reported["BadCheckpoints"] = "checkpoints must be an S3 URI to resume from, e.g. s3://bucket/prefix/"
+        causes["BadCheckpoints"] = "checkpoints must be an S3 URI to resume from, e.g. s3://bucket/prefix/"
     else:
-        reported["NoCheckpoints"] = "this job has no checkpoints to resume from; deploy it with checkpoints"
-    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in reported.items()}
+        causes["NoCheckpoints"] = "this job has no checkpoints to resume from; deploy it with checkpoints"
+    return {name: {"Type": "Fail", "Error": "BadInput", "Cause": cause} for name, cause in causes.items()}
 
 
 _ITEM = "$.record.Item"
@@ -243,7 +243,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
     decided = {"Variable": f"{_ITEM}.decision.S", "IsPresent": True}
     restart = {"Variable": f"{_ITEM}.decision.S", "StringEquals": "restart"}
     made = {"Variable": f"{_ITEM}.created", "IsPresent": True}
-    reported = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
+    has_reason = {"Variable": f"{_ITEM}.reason.S", "IsPresent": True}
     return {
         "AskWatch": call(
             f"arn:{partition}:states:::dynamodb:getItem",
@@ -262,7 +262,7 @@ def _asking(watch: WatchRecord, partition: str) -> States:
         ),
         "WhatDecided": choice(
             [
-                {"And": [decided, {"Not": restart}, reported], "Next": "WatchDecided"},
+                {"And": [decided, {"Not": restart}, has_reason], "Next": "WatchDecided"},
                 {"And": [decided, {"Not": restart}], "Next": "RunFailed"},
                 {"And": [decided, restart, made], "Next": "CountFollowed"},
             ],

@@ -237,25 +237,25 @@ def settings_text(everyone: WatchSpec, *, prefixes: Sequence[str], own: Mapping[
 
 def job_settings(watch: WatchSpec | JobWatch) -> dict[str, Any]:
     """Return the settings of `watch` with the function's keys."""
-    reported: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if watch.restart is not None:
-        reported |= _restart(watch.restart)
+        settings |= _restart(watch.restart)
     if watch.conditions is not None:
-        reported["alarms"] = _alarms(watch.conditions)
+        settings["alarms"] = _alarms(watch.conditions)
     if watch.checkpoints is not None:
-        reported["layout"] = _layout(watch.checkpoints)
+        settings["layout"] = _layout(watch.checkpoints)
     if watch.grace_minutes is not None:
-        reported["grace_seconds"] = watch.grace_minutes * 60
-    return reported
+        settings["grace_seconds"] = watch.grace_minutes * 60
+    return settings
 
 
 def _own_settings(own: Mapping[str, JobWatch]) -> dict[str, dict[str, Any]]:
     """Return the jobs' overrides; empty ones only for a job whose name begins with another job's prefix."""
-    reported = {prefix: job_settings(watch) for prefix, watch in own.items()}
+    overrides = {prefix: job_settings(watch) for prefix, watch in own.items()}
     return {
         prefix: settings
-        for prefix, settings in reported.items()
-        if settings or any(reported[other] and prefix.startswith(other) for other in reported)
+        for prefix, settings in overrides.items()
+        if settings or any(overrides[other] and prefix.startswith(other) for other in overrides)
     }
 
 

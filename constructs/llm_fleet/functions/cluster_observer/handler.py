@@ -84,8 +84,8 @@ _LARGE = {"PageSize": 100}
 
 def _is_gone(error: ClientError) -> bool:
     """SageMaker returns ResourceNotFound, or for some calls ValidationException with this text."""
-    reported = error.response.get("Error", {})
-    return reported.get("Code") == "ResourceNotFound" or _GONE in reported.get("Message", "").lower()
+    details = error.response.get("Error", {})
+    return details.get("Code") == "ResourceNotFound" or _GONE in details.get("Message", "").lower()
 
 
 _TAGS = ("parallelcluster:cluster-name", "parallelcluster:node-type")
@@ -106,9 +106,9 @@ def head_node_is_impaired(ec2: Any, cluster: str) -> bool | None:
     head = found[0]
     if head["State"]["Name"] != "running":
         return head["State"]["Name"] != "pending"
-    reported = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
+    statuses = ec2.describe_instance_status(InstanceIds=[head["InstanceId"]])["InstanceStatuses"]
     return any(
-        status[which]["Status"] == "impaired" for status in reported for which in ("SystemStatus", "InstanceStatus")
+        status[which]["Status"] == "impaired" for status in statuses for which in ("SystemStatus", "InstanceStatus")
     )
 
 

@@ -144,8 +144,8 @@ def _unless_gone(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except ClientError as error:
-        reported = error.response.get("Error", {})
-        if reported.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in reported.get(
+        details = error.response.get("Error", {})
+        if details.get("Code") in ("ObjectNotFoundException", "ResourceNotFound") or _GONE in details.get(
             "Message", ""
         ):
             return None
@@ -281,5 +281,5 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _now(event: dict[str, Any]) -> datetime:
     """Return the time of the event, so that a late event does not shorten the time to live."""
-    reported = event.get("time")
-    return datetime.fromisoformat(str(reported).replace("Z", "+00:00")) if reported else datetime.now(UTC)
+    time = event.get("time")
+    return datetime.fromisoformat(str(time).replace("Z", "+00:00")) if time else datetime.now(UTC)

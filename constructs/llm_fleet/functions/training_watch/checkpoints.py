@@ -28,10 +28,10 @@ class Layout:
     """File next to the folders with the name of the folder to resume from."""
 
     @classmethod
-    def of(cls, reported: str | Mapping[str, Any]) -> "Layout":
+    def of(cls, layout: str | Mapping[str, Any]) -> "Layout":
         """Return the layout by name, or from settings. Raises `KeyError` for an unknown name."""
-        words = _layouts()[reported] if isinstance(reported, str) else reported
-        return cls(folder=words["folder"], marker=words.get("marker"), pointer=words.get("pointer"))
+        settings = _layouts()[layout] if isinstance(layout, str) else layout
+        return cls(folder=settings["folder"], marker=settings.get("marker"), pointer=settings.get("pointer"))
 
     def step(self, folder: str) -> int | None:
         """Return the step of a checkpoint's folder, or `None` for another folder."""

@@ -193,11 +193,11 @@ def decide(
 
 def _plain(facts: JobFacts, cause: str, settings: JobSettings, now: float) -> Decision:
     retried = {SERVICE, CAPACITY} | ({RUNTIME} if settings.restart_at_max_runtime else set[str]())
-    reported = facts.failure or facts.secondary
+    detail = facts.failure or facts.secondary
     if cause in retried:
-        return _again(facts, cause, f"ended because of {cause}: {reported}", settings, now, None)
+        return _again(facts, cause, f"ended because of {cause}: {detail}", settings, now, None)
     words = _WORDS.get(cause, "the reason is not known to be a failure of the service")
-    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {reported}")
+    return Decision(decision=LEAVE, cause=cause, reason=words if cause == COMPLETED else f"{words}: {detail}")
 
 
 def _again(
@@ -355,13 +355,13 @@ class Record:
     def known(self, jobs: Iterable[str]) -> set[str]:
         """Return those of `jobs` that have an entry."""
         found: set[str] = set()
-        requested: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
-        while requested:
-            wanted: Any = {"Keys": requested[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
+        remaining: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
+        while remaining:
+            wanted: Any = {"Keys": remaining[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
             answer: Any = self._dynamodb.batch_get_item(RequestItems={self._table: wanted})
             found |= {item["job"]["S"] for item in answer["Responses"].get(self._table, ())}
             left: Any = answer.get("UnprocessedKeys", {}).get(self._table, {"Keys": []})
-            requested = [*left["Keys"], *requested[_AT_ONCE:]]
+            remaining = [*left["Keys"], *remaining[_AT_ONCE:]]
         return found
 
     def unfinished(self) -> Iterator[str]:

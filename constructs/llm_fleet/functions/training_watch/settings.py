@@ -124,8 +124,8 @@ def onset_of(alarm: Mapping[str, Any]) -> float:
     changed: datetime = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
     periods = [query["MetricStat"]["Period"] for query in alarm.get("Metrics", ()) if "MetricStat" in query]
     period = max([alarm.get("Period") or 0, *periods])
-    requested = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
-    return min([requested, *_bad_datapoints(alarm)])
+    onset = changed.timestamp() - period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
+    return min([onset, *_bad_datapoints(alarm)])
 
 
 def _bad_datapoints(alarm: Mapping[str, Any]) -> Iterator[float]:
