@@ -67,8 +67,8 @@ BY_HAND = {
         ("train/flexible", "hyperpod", "ml.g6.12xlarge", 8, 8),
         ("train/legacy", "hyperpod", "ml.c5.4xlarge", 0, 0),
         ("small/controller", "hyperpod", "ml.m5.xlarge", 1, 1),
-        ("reported/controller", "hyperpod", "ml.m5.xlarge", 1, 1),
-        ("reported/trn1", "hyperpod", "ml.trn1.32xlarge", 4, 4),
+        ("told/controller", "hyperpod", "ml.m5.xlarge", 1, 1),  # codespell:ignore told
+        ("told/trn1", "hyperpod", "ml.trn1.32xlarge", 4, 4),  # codespell:ignore told
     ],
     "parallelcluster-full": [
         ("train/head", "parallelcluster", "c5.4xlarge", 1, 1),

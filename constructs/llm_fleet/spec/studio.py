@@ -13,7 +13,10 @@ from llm_fleet.spec.spec import Spec, Within
 from llm_fleet.spec.values import Gibibytes, KeyArn, RoleArn, Several
 
 _FACTS = studio_facts()
-_VOLUME = Within(limit=_FACTS.volume_gib, code=SageMakerCode.STUDIO_VOLUME, what="volume of a Studio space (in GiB)")
+_VOLUME, _LARGEST_VOLUME = (
+    Within(limit=_FACTS.volume_gib, code=SageMakerCode.STUDIO_VOLUME, what=f"`{key}` (in GiB)")
+    for key in ("volume", "largest_volume")
+)
 
 
 class StudioSignIn(StrEnum):
@@ -99,7 +102,9 @@ class StudioSpec(Spec):
     """Idle time after which an application is stopped, or `never`. Default: `60 minutes`, the minimum."""
     volume_gib: Annotated[Gibibytes, Field(alias="volume"), _VOLUME] = _FACTS.default_volume_gib
     """Volume size of a new space. Default: `20 GiB`."""
-    maximum_volume_gib: Annotated[Gibibytes, Field(alias="largest_volume"), _VOLUME] = _FACTS.default_maximum_volume_gib
+    maximum_volume_gib: Annotated[Gibibytes, Field(alias="largest_volume"), _LARGEST_VOLUME] = (
+        _FACTS.default_maximum_volume_gib
+    )
     """Maximum volume size that users can choose. Default: `100 GiB`."""
     home_efs: Annotated[bool, Field(alias="home")] = False
     """Whether users have home directories on EFS, in addition to the volumes of spaces. Default: no."""
