@@ -1,4 +1,4 @@
-"""Which alarms there are, when they ring, and the dashboard that shows them."""
+"""The alarms, their thresholds, and the dashboard that shows them."""
 
 import re
 from typing import Any
@@ -72,7 +72,7 @@ def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
     assert plan.meaning.endswith(".")
     assert "|" not in plan.meaning  # it is in a table of the dashboard
     assert 1 <= (plan.ringing or plan.periods) <= plan.periods
-    # CloudWatch looks back a day at most (API_PutMetricAlarm: EvaluationPeriods times Period).
+    # CloudWatch evaluates at most a day (API_PutMetricAlarm: EvaluationPeriods times Period).
     assert plan.periods * plan.measure.period_seconds <= 86400
 
 
@@ -195,7 +195,7 @@ def test_what_is_requested_for_is_shown():
     assert not any("Neuron" in title for title in _titles(body(neuron_health=False)))
 
 
-def test_remedies_of_all_alarms_stand_on_it():
+def test_the_page_has_remedies_of_all_alarms():
     (text,) = [w["properties"]["markdown"] for w in body()["widgets"] if w["type"] == "text"]
     (alarms,) = [w["properties"]["alarms"] for w in body()["widgets"] if w["type"] == "alarm"]
     assert len(alarms) == 11

@@ -1,4 +1,4 @@
-"""What is refused when a service is made: by its parts' values, and by what only the whole can determine."""
+"""Errors of the service construct: of single parts, and of their combination."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
     with pytest.raises(FleetError) as refused:
         InferenceService(stack, "Chat", ServiceSpec(**options), network=network)
     assert [problem.code for problem in refused.value.problems] == [Code.SERVICE_REGION]
-    # An image that is the same everywhere needs none.
+    # An image in a public registry needs no region.
     InferenceService(stack, "Everywhere", ServiceSpec(**options, server=AwsVllmServer()), network=network)
 
 
@@ -138,7 +138,7 @@ def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack)
     assert "write ServiceSpec(" in problem.remedy
 
 
-# The fleet file refused these, of a number that no one wrote, and Python took them.
+# Once the fleet file rejected these, with a number that the user did not write, and Python accepted them.
 @pytest.mark.parametrize(
     ("reported", "count"),
     [

@@ -1,4 +1,4 @@
-"""The export's task: who runs after whom, on what, with which rights, and the command that starts it."""
+"""The task of an export: order of containers, hosts, permissions, and the command that starts it."""
 
 import json
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 TGI = ServiceSpec(model=MODEL, instance_type="inf2.xlarge")
 VLLM = ServiceSpec(model=MODEL, instance_type="inf2.xlarge", server=HuggingFaceVllmServer())
 NETWORK = cast(Network, SimpleNamespace(internet=None))
-"""Of which nothing is queried but whether it leads out."""
+"""A network of which only the internet access is read."""
 CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
 
 
@@ -245,5 +245,5 @@ def _arn(rest: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return `value` as it is deployed, with a word for what is known only then."""
+    """Return `value` as deployed, with a word for each CDK token."""
     return value if isinstance(value, str) else "".join(p if isinstance(p, str) else "x" for p in value["Fn::Join"][1])

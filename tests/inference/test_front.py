@@ -1,4 +1,4 @@
-"""The load balancer of a service: listeners, rules, who may come in, logs and AWS WAF."""
+"""The load balancer of a service: listeners, rules, security group, logs and AWS WAF."""
 
 import json
 from typing import Any
@@ -178,7 +178,7 @@ def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
         8080,
         8080,
     )
-    # The CDK's way to say nothing: an address that is none.
+    # The CDK's security group rule that allows nothing: an invalid address.
     (nothing,) = fronts.only("Plain", "SecurityGroup")["SecurityGroupEgress"]
     assert nothing["CidrIp"] == "255.255.255.255/32"
 

@@ -1,4 +1,4 @@
-"""Hosts of a service, of either kind: what they are started with, their capacity provider and its name."""
+"""Hosts of a service, of both kinds: launch template, capacity provider and its name."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
         cluster_name=NAME,
         driver_version="2.28.10.10",
         log_group_name=f"/llm-fleet/inference/{NAME}",
-        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids, which begin alike
+        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids with a common beginning
         mount=mount_of(prefix),
     )
     text = stack.resolve(host_user_data(stack, {**settings, "stack": STACK, "url_suffix": "amazonaws.com.cn"}))
@@ -121,13 +121,13 @@ def test_the_ami_is_one_release_and_no_recommendation(template: dict[str, Any]):
     assert "recommended" not in template["ImageId"]
 
 
-def test_hosts_stand_in_every_compute_subnet_and_wait_for_the_way_out(group: dict[str, Any]):
+def test_hosts_are_in_every_compute_subnet_and_wait_for_internet_access(group: dict[str, Any]):
     assert len(group["Properties"]["VPCZoneIdentifier"]) == 2
     assert any("DefaultRoute" in each for each in group["DependsOn"])
 
 
 def test_no_host_is_started_before_its_provider_is_there(capacities: Both, group: dict[str, Any]):
-    """What registers before that may not belong to the provider, and the group has no room for others."""
+    """Hosts that register earlier may not belong to the provider, and the group cannot start others."""
     assert (group["Properties"]["MinSize"], group["Properties"].get("DesiredCapacity")) == ("0", None)
     assert "CreationPolicy" not in group, "an empty group sends no signal"
     first = capacities.of("AWS::CloudFormation::WaitCondition")
@@ -315,7 +315,7 @@ def test_elsewhere_cloudformation_names_it_and_may_replace_it():
     assert name_in("inference-chat") is None
     assert name_in("chat-on-ecs") is None
     nested = cdk.NestedStack(cdk.Stack(cdk.App(), "ecs-parent"), "Nested")
-    assert capacity_provider_name(nested) is None, "a name that nobody knows yet"
+    assert capacity_provider_name(nested) is None, "the name is a CDK token"
 
 
 def test_what_is_refused_is_what_ecs_documents():

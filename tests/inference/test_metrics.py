@@ -1,4 +1,4 @@
-"""The collector's configuration, and which CloudWatch metrics result from the pages of servers.
+"""The collector's configuration, and the CloudWatch metrics that result from the metrics pages of servers.
 
 A scraped page and a collector's configuration: which CloudWatch metrics result from them, by the documents' rules.
 
@@ -185,7 +185,7 @@ def metrics_of(server: str) -> ServiceMetrics:
 
 
 def requested(server: str) -> set[Metric]:
-    """Every metric of the collector that anything of ours looks at."""
+    """Every metric of the collector that llm-fleet uses."""
     metrics = metrics_of(server)
     rejected = metrics.rejected()
     measures = [
@@ -255,7 +255,7 @@ def test_components_and_keys_are_documented_ones(server: str):
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_every_histogram_is_made_a_difference(server: str):
-    """Else CloudWatch would average over the server's whole life at each scrape."""
+    """Otherwise CloudWatch would average over the server's whole lifetime at each scrape."""
     histograms = {line.split()[2] for line in SERVERS[server].splitlines() if line.endswith(" histogram")}
     include = configuration(server)["processors"]["cumulativetodelta"]["include"]
     assert (include["match_type"], set(include["metrics"])) == ("strict", histograms)

@@ -1,4 +1,4 @@
-"""The model of a service: where it is, who may read it, and the checks before its server starts."""
+"""The model of a service: location, permissions, and the checks before its server starts."""
 
 import json
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_all_that_is_wrong_is_reported_at_once():
     ]
 
 
-# The fleet file refused it, and Python took it.
+# Once the fleet file rejected it, and Python accepted it.
 def test_an_alias_is_no_key():
     with pytest.raises(FleetError) as raised:
         Model(s3_uri="s3://my-models/ours", key_arn="alias/x")

@@ -1,4 +1,4 @@
-"""What is in the template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
+"""The template: scaling, alarms, the log's counts, the dashboard and the Neuron problem detector."""
 
 import json
 from typing import Any

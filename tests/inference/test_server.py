@@ -1,4 +1,4 @@
-"""How servers are started, and which repository their images are pulled from."""
+"""Commands of servers, and the repositories of their images."""
 
 from typing import Any, cast
 

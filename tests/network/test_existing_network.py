@@ -111,7 +111,7 @@ def test_a_subnet_whose_size_is_reported_is_checked(stack: cdk.Stack):
     assert problem.code == Code.SUBNET_TOO_SMALL
     assert problem.where == "network.compute_cidrs.usw2-az4"
     assert problem.value == "10.0.8.0/24"
-    assert "use a subnet of that size" in problem.remedy
+    assert "use a subnet with a /21 or larger" in problem.remedy
 
 
 def test_a_stranger_among_the_azs(stack: cdk.Stack):

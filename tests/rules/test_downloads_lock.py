@@ -1,4 +1,4 @@
-"""The lock file of downloads: whole, of this version, and of a size that a node can hold."""
+"""Rules of the lock file of downloads: form, version and sizes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What nodes are set up with: buckets and the Neuron SDK."""
+"""Rules of node settings: buckets and the Neuron SDK."""
 
 from typing import Any
 

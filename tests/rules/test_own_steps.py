@@ -1,4 +1,4 @@
-"""Steps of the user's own and the packages that they install."""
+"""Rules of own steps and pinned packages."""
 
 from collections.abc import Sequence
 from typing import Any

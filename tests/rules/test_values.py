@@ -1,4 +1,4 @@
-"""Rules of plain values: names, what someone most likely meant, cron expressions."""
+"""Rules of plain values: names, nearest candidates, cron expressions."""
 
 import pytest
 

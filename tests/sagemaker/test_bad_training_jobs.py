@@ -1,4 +1,4 @@
-"""What cannot be trained, as edits of the good fleet file; the construct asks the same rules of the same class."""
+"""Mistakes in training jobs, as edits of the good fleet file; the construct uses the same rules."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "'ml.g5.12xlarge'"),
     "no such instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
     "no instances": ((COUNT, "count: 0"), "LF971", "count", "write 1"),
-    "a volume beside local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
+    "a volume with local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
     "a plan that is none": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
     "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "'2.10.0'"),
     "a retired image of Transformers": (
@@ -127,14 +127,14 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     ),
     "results nowhere": ((COUNT, "output: here"), "LF964", "output.s3", "s3://"),
     "a warm pool above its cap": ((COUNT, "warm_pool: 2 h"), "LF965", "warm_pool.keep", "1 h"),
-    "a cap above the service's": ((COUNT, "warm_pool: {keep: 1 h, cap: 7 h}"), "LF965", "warm_pool.cap", "21600"),
-    "a warm pool of nothing": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write 1"),
+    "a cap above the service's": ((COUNT, "warm_pool: {keep: 1 h, cap: 7 h}"), "LF965", "warm_pool.cap", "6 h"),
+    "a warm pool of nothing": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write `1 s`"),
     "a warm pool on spot": ((COUNT, "warm_pool: 30 min\n    spot: true"), "LF965", "warm_pool", "spot"),
     "a run of a month": ((COUNT, "max_run: 30 days"), "LF966", "max_run", "28 days"),
     "a wait shorter than the run": ((COUNT, "spot: {max_wait: 1 h}"), "LF966", "spot.max_wait", "1 day"),
-    "no retries told": ((COUNT, "retries: 0"), "LF966", "retries", "remove"),
+    "a number of 0 retries": ((COUNT, "retries: 0"), "LF966", "retries", "no retries"),
     "too many retries": ((COUNT, "retries: 31"), "LF966", "retries", "30"),
-    "too short to be pending": ((COUNT, "max_pending: 10 min"), "LF966", "max_pending", "1800"),
+    "too short to be pending": ((COUNT, "max_pending: 10 min"), "LF966", "max_pending", "30 min"),
     "pending without accelerators": (
         (COUNT, "max_pending: 1 h", TYPE, "ml.m5.xlarge"),
         "LF966",
@@ -257,7 +257,7 @@ def test_a_folder_that_is_missing_or_empty_is_a_problem(tmp_path: Path):
 
 
 def test_an_alias_of_a_key_is_refused_in_python_as_in_the_file(directory: Path):
-    """IAM knows no alias: a role could not be allowed to use the key."""
+    """IAM policies do not support aliases of keys."""
     (of_file,) = in_file.problems("checkpoints: true", "checkpoints: {key: alias/mine}", directory=directory)
     with pytest.raises(FleetError) as raised:
         Checkpoints(key_arn="alias/mine")

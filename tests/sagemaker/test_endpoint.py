@@ -1,4 +1,4 @@
-"""What an endpoint is made of: model, configuration, endpoint, log, role, network."""
+"""The resources of an endpoint: model, configuration, endpoint, log, role, network."""
 
 import re
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What goes on around an endpoint, in its template; and that cdk-nag is content with it."""
+"""Operation of an endpoint in its template, and checks by cdk-nag."""
 
 import json
 from functools import cache
@@ -315,7 +315,7 @@ def test_what_does_not_fit_is_reported_by_the_construct_too() -> None:
 
 
 def test_nag_is_content_with_what_no_example_has() -> None:
-    """The others look at types and properties alone, and examples have all of them."""
+    """The other checkers read only types and properties, all of which the examples have."""
     stack = new_stack()
     pager = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
     made(stack, **ALL, alarm_topic=pager, encryption_key=FleetKey(stack, "Key"))

@@ -1,4 +1,4 @@
-"""A notebook instance in a stack: what it is made of, what it may do, what is refused."""
+"""A notebook instance in a stack: resources, permissions and errors."""
 
 from typing import Any, cast
 

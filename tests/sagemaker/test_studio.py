@@ -1,4 +1,4 @@
-"""Studio: its domain, permissions of people, what it refuses, and what checkers find."""
+"""Studio: domain, permissions of users, errors, and findings of checkers."""
 
 import base64
 import json
@@ -87,10 +87,10 @@ def test_nothing_is_let_in(plain: Synthesized):
 
 
 def test_home_directories_stay_when_the_stack_goes(full: Synthesized):
-    # With all that the domain works with: SageMaker refuses to delete a script of a domain that is there.
+    # With all dependencies of the domain: SageMaker does not delete a script of an existing domain.
     resources = {name: one for name, one in full.template["Resources"].items() if name.startswith("Studio")}
     assert {one["DeletionPolicy"] for one in resources.values()} <= {"Retain", "RetainExceptOnCreate"}
-    # Not so the script that another one has taken the place of: its name would be taken when its text comes back.
+    # Not a replaced script: its name would be taken when its text is used again.
     scripts = [one for one in resources.values() if one["Type"] == "AWS::SageMaker::StudioLifecycleConfig"]
     assert [one["UpdateReplacePolicy"] for one in scripts] == ["Delete", "Delete"]
     (subnet,) = (one["Ref"] for one in full.domain["SubnetIds"])
@@ -202,7 +202,7 @@ def test_clusters_are_reached_and_nothing_else(plain: Synthesized, full: Synthes
 
 def test_a_person_is_let_in_as_one_user(plain: Synthesized):
     studio = plain.construct
-    someone = iam.User(studio, "Somebody")
+    someone = iam.User(studio, "Someone")
     assert studio.grants.open(someone, user="alice").success
     with pytest.raises(FleetError, match=r"LF119[\s\S]*write 'alice'"):
         studio.grants.open(someone, user="alise")
@@ -213,7 +213,7 @@ NEXT_TO = ("network", "lustre", "clusters", "buckets", "encryption_key")
 
 
 def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
-    """Codes and remedies by where they are."""
+    """Codes and remedies, by path."""
     if "network" not in arguments:
         arguments["network"] = existing_network(stack)
     before = len(stack.node.children)
@@ -288,7 +288,7 @@ def lustre(stack: cdk.Stack) -> Callable[..., Any]:
     return make
 
 
-def test_a_file_system_must_stand_in_a_subnet_of_the_domain(stack: cdk.Stack, lustre: Callable[..., Any]):
+def test_a_file_system_must_be_in_an_az_of_the_domain(stack: cdk.Stack, lustre: Callable[..., Any]):
     assert problems(stack, lustre=lustre("usw2-az2"))["lustre"][0] == "LF926"
 
 
@@ -318,12 +318,12 @@ def test_a_file_system_of_no_one_knows_where_is_mounted_from_all_subnets(stack: 
 
 GOLDEN = Path(__file__).parent / "golden" / "studio.json"
 HASH = re.compile(r"(?<=jupyterlab-|codeeditor-)[0-9a-f]{8}\b")
-"""Of the text of a script, which has tests of its own."""
+"""Replace the text of a script, which other tests check."""
 SCRIPT = re.compile(r'"#!/bin/bash[^\n]*"')
 
 
 def test_nag_finds_nothing_and_the_golden_template_is_unchanged(app: cdk.App, stack: cdk.Stack):
-    """A changed logical id replaces the domain, and with it all spaces of everybody."""
+    """A changed logical id replaces the domain, and with it the spaces of all users."""
     everything(stack).add_outputs()
     assert nag_findings(app) == []
     template = app.synth().get_stack_by_name(stack.stack_name).template

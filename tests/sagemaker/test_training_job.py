@@ -1,4 +1,4 @@
-"""Training jobs: what their construct makes, and rules of their runs."""
+"""Training jobs: resources of the construct, and rules of their runs."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ from tests.clean import nag_findings
 
 
 def spec(folder: Path, **other: Any) -> TrainingJobSpec:
-    """A job that uses most of what there is."""
+    """A job with most features."""
     (folder / "train.py").write_text("print('loss=1')\n")
     given: dict[str, Any] = {
         "name": "llama",
@@ -211,7 +211,7 @@ def test_the_archive_has_the_same_bytes_everywhere() -> None:
 
 
 def test_who_starts_jobs_on_a_training_plan_may_use_the_plan(tmp_path: Path) -> None:
-    """CreateTrainingJob is queried on the plan and on reserved capacity as well, of the machine and of the watch."""
+    """CreateTrainingJob needs permissions on the plan and on reserved capacity, too, for machine and watch."""
     plan = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/ours"
     stack = cdk.Stack(cdk.App(), "Plan", env=cdk.Environment(account="111122223333", region="us-west-2"))
     job = spec(tmp_path, training_plan_arn=plan, warm_pool=None)

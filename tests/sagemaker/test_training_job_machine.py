@@ -1,4 +1,4 @@
-"""Every way that a run of the machine can take, by the interpreter of the embedded AWS."""
+"""Every path through the state machine, in the interpreter of the embedded AWS."""
 
 import re
 from collections.abc import Generator
@@ -173,14 +173,14 @@ def test_a_lost_answer_makes_no_second_job_and_takes_nobodys(aws: LocalAws, plai
 
 
 def decide(aws: LocalAws, job: str, **item: str) -> None:
-    """Write down what the watch decided about a job."""
+    """Record the watch's decision about a job."""
     aws.client("dynamodb").put_item(
         TableName=TABLE, Item={"job": {"S": job}} | {key: {"S": value} for key, value in item.items()}
     )
 
 
 def succeed(aws: LocalAws, machine: MachineOnAws, job: str, successor: str) -> None:
-    """Do what the watch does: another job, with what the first had."""
+    """Do as the watch: start another job with the same settings."""
     reported = machine.described(job)
     kept = ("AlgorithmSpecification", "RoleArn", "OutputDataConfig", "ResourceConfig", "StoppingCondition")
     requested = {key: reported[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
@@ -240,7 +240,7 @@ def between(events: list[dict[str, Any]], state: str) -> int:
 
 
 def test_every_call_is_tried_again() -> None:
-    """One throttled question must not end a run: queried whose a name is, it would be called someone else's."""
+    """One throttled call must not end a run: otherwise the job's name would count as another run's."""
     record = WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
     for watch in (None, record):
         states = render_machine(plan_of("tried", "arn:aws:iam::111122223333:role/job", watch=watch))["States"]

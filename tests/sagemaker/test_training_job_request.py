@@ -1,4 +1,4 @@
-"""The request of a training job: what botocore's own validator takes, whatever the job is."""
+"""The request of a training job, checked by botocore's validator for every kind of job."""
 
 import itertools
 import json
@@ -217,7 +217,7 @@ def test_every_instance_that_is_offered_can_be_requested_for(directory: Path):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_optional_parts_in_all_combinations(directory: Path, count: int):
-    """Every subset of what a job may have next to the rest; those that the rules refuse are no requests."""
+    """Every subset of what a job may have next to the rest; those with problems are skipped."""
     parts: dict[str, Any] = {
         "spot": Spot(),
         "warm_pool": WarmPool(keep_alive_seconds=600),

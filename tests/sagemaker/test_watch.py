@@ -1,4 +1,4 @@
-"""The watch: its template, the settings of its function, and what it refuses."""
+"""The watch: its template, the settings of its function, and errors."""
 
 import json
 from typing import Any
@@ -173,7 +173,7 @@ def test_someone_is_called_when_the_watch_itself_is_in_trouble(watched: Watched)
 
 
 def test_errors_of_each_sweep_are_enough_for_their_alarm(watched: Watched) -> None:
-    """A message that failed is hidden for an hour: where everything fails, one run a sweep does."""
+    """A failed message is hidden for an hour: when everything fails, there is one run per sweep."""
     errors = watched.only("AWS::CloudWatch::Alarm", "Errors")
     window = errors["Period"] * errors["EvaluationPeriods"]
     assert window // (60 * training_watch_facts().sweep_minutes) >= errors["DatapointsToAlarm"] > 1

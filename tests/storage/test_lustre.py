@@ -199,13 +199,13 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     unnamed = logs.LogGroup(stack, "Unnamed")
     elsewhere = logs.LogGroup(stack, "Elsewhere", log_group_name="/fleet")
     imported = logs.LogGroup.from_log_group_name(stack, "Imported", "/fleet")
-    remedies = ["name it /aws/fsx/lustre-events", "name it /aws/fsx/fleet", "name it /aws/fsx/fleet"]
+    remedies = ["use the name /aws/fsx/lustre-events", "use the name /aws/fsx/fleet", "use the name /aws/fsx/fleet"]
     for group, remedy in zip((unnamed, elsewhere, imported), remedies, strict=True):
         (problem,) = refused(stack, network, log_group=group).problems
         assert (problem.code, problem.path, problem.remedy) == (Code.FILE_SYSTEM_LOG, ("log_group",), remedy)
     fine = logs.LogGroup.from_log_group_name(stack, "Fine", "/aws/fsx/fine")
     (problem,) = refused(stack, network, log_group=fine, log_level="DISABLED").problems
-    assert problem.remedy == "leave one of the two out"
+    assert problem.remedy == "remove one of the two"
 
 
 def test_all_that_is_wrong_is_reported_at_once(stack: cdk.Stack, network: Network):
@@ -349,7 +349,7 @@ def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem
     with pytest.raises(FleetError) as wrong:
         DataRepository(**given, s3=fsx)  # pyright: ignore[reportArgumentType]
     assert [error.value.problems[0].where for error in (missing, wrong)] == ["s3", "s3"]
-    assert wrong.value.problems[0].remedy == "give a bucket of the CDK, or its s3:// address"
+    assert wrong.value.problems[0].remedy == "give a bucket of the CDK, or its s3:// URI"
     no_repository: Any = "s3://corpus"
     with pytest.raises(FleetError) as no_link:
         fsx.add_data_repository("Link", no_repository)

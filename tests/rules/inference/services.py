@@ -1,4 +1,4 @@
-"""Services, models and servers as the rules see them: any value may be wrong, as nothing checks it here."""
+"""Services, models and servers for tests of rules: any value may be wrong, as nothing checks it here."""
 
 from typing import Any, TypeVar, cast
 
@@ -39,7 +39,7 @@ def a_model(
 
 
 def named(name: str, *, compiled: bool = True) -> Model:
-    """Return the model of the catalog that `name` names."""
+    """Return the model `name` of the catalog."""
     return a_model(f"s3://my-models/{name}", shape=known_shape(name), compiled=compiled)
 
 

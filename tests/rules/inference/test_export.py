@@ -1,4 +1,4 @@
-"""What cannot be exported, and where what can."""
+"""Rules of exports, and the choice of their hosts."""
 
 import pytest
 

@@ -108,7 +108,7 @@ def test_what_other_rules_refuse_is_passed_over(server: ModelServer, model: Mode
         (32, 8, 2, 4),
         (32, 8, 8, 1),
         (64, 8, 24, 1),  # 24 is a multiple of 8: a copy on each core
-        (32, 8, 12, 3),  # it is not of 12: a head for each of the 36 of queries
+        (32, 8, 12, 3),  # it is not of 12: one for each of the 36 query heads
         (32, 32, 12, 3),
         (40, 40, 8, 5),
     ],

@@ -1,4 +1,4 @@
-"""What a front may be: encryption, clients, credentials, times."""
+"""Rules of the load balancer: encryption, clients, credentials, times."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ HTTP: dict[str, Any] = {"plain_http": True}
 
 
 def problems(**reported: Any) -> list[Problem]:
-    """What a front that is reported this is refused for."""
+    """The problems of a front with these settings."""
     return check_front(Front.model_construct(**reported))
 
 
 def refused(make: type[Spec], **reported: Any) -> list[Problem]:
-    """What Python is refused for where it is written."""
+    """The problems of a front when it is constructed in Python."""
     with pytest.raises(FleetError) as raised:
         make(**reported)
     return list(raised.value.problems)
@@ -98,7 +98,7 @@ def test_what_may_not_be(reported: dict[str, Any], code: Code, where: str) -> No
 def test_what_is_of_another_region(reported: dict[str, Any], code: Code) -> None:
     front = Front(**reported)
     assert [problem.code for problem in check_front(front, region="us-west-2")] == [code]
-    # No one knows the region: an app without an environment.
+    # The region is unknown: an app without an environment.
     assert check_front(front, region=cdk.Aws.REGION) == check_front(front) == []
 
 
@@ -166,7 +166,7 @@ ONE, TWO = ("usw2-az4",), ("usw2-az4", "usw2-az1")
         (False, TWO, ONE, (), [Code.FRONT_CLIENTS]),
     ],
 )
-def test_where_a_front_can_stand(
+def test_networks_of_a_front(
     public: bool, zones: tuple[str, ...], targets: tuple[str, ...], cidrs: tuple[str, ...], codes: list[Code]
 ) -> None:
     front = Front(**HTTP, public=public, allowed_cidrs=("203.0.113.0/24",) if public else ())

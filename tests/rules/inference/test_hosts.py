@@ -160,7 +160,7 @@ def test_a_driver_in_no_known_release_is_installed_on_the_newest():
 
 
 def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
-    """Derived, and so derived here once more: from the dates of the SDK's releases."""
+    """Derived from the dates of the SDK's releases, here independently."""
     dated = [(each.date.replace("-", ""), each.host[DRIVER]) for each in neuron_releases().values() if each.date]
     for release, driver in ami_releases().items():
         before = [version for date, version in dated if date < release]
@@ -179,7 +179,7 @@ def test_what_python_can_report_of_a_newer_type_is_said_and_no_more():
 
     assert "Ec2InstanceType.of(…) for a size of inf2 that is newer" in remedy("inf2.2xlarge")
     assert "Ec2InstanceType" not in remedy("inf3.xlarge")
-    # What the remedy leaves out would not help: cores and memory are the family's, and known of known ones only.
+    # The remedy omits other families: their cores and memory are unknown.
     newer = Ec2InstanceType.of(
         "inf3.xlarge", architecture="x86_64", vcpus=4, memory_gib=32, accelerator="neuron", accelerators=1
     )
@@ -215,9 +215,7 @@ def test_a_driver_too_new_names_both_and_the_way_out() -> None:
     assert "2.29.0.0" in problem.message
     assert "2.26.42.0" in problem.message
     assert "'2.28.0.0'" in problem.remedy
-    assert problem.remedy.endswith("this driver is compatible with the server 'aws-vllm-neuron' on trn2"), (
-        "not on the inf2 that it is told of"
-    )
+    assert problem.remedy.endswith("this driver is compatible with the server 'aws-vllm-neuron' on trn2"), "not on inf2"
     assert problem.allowed.split(", ")[0] == "2.28.0.0"
     assert problem.allowed.split(", ")[-1] == "2.22.2.0"
 

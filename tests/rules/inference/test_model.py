@@ -1,4 +1,4 @@
-"""Rules of a model: where it is, how large it is, and what it was compiled for."""
+"""Rules of a model: location, size, and compilation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How many tasks a service may have, and what their number may follow."""
+"""Rules of the number of tasks, and of scaling."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a model server can be reported, and on which instances and where it runs."""
+"""Rules of a model server: settings, instance types and regions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rules of a service as a whole: its parts together, its network, and the addresses that it takes."""
+"""Rules of a service as a whole: its parts together, its network, and its addresses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The address plan: what fits, what does not, and what is said then."""
+"""The address plan, and its problems."""
 
 import re
 
@@ -186,7 +186,7 @@ def names_of_the_cdk() -> set[str]:
 def test_endpoint_names_are_those_of_the_cdk():
     known = names_of_the_cdk()
     assert len(known) > 300
-    # The gateway endpoints' names are left out: FleetNetwork makes S3's itself.
+    # Names of gateway endpoints are omitted: FleetNetwork creates that of S3 itself.
     assert endpoint_names() == known - {"s3", "dynamodb"}
 
 

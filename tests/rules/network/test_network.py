@@ -1,4 +1,4 @@
-"""The rules of a network, of its load balancers, and of how its blocks are split."""
+"""Rules of networks, of their load balancers, and the split of their CIDR blocks."""
 
 from ipaddress import IPv4Network
 from itertools import combinations
@@ -245,7 +245,7 @@ def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
             for text in ("", "hello", "10.0.0.0", "10.0.0.7/16", "10.0.0.0/33", "fd00::/64", "10.0.0.0/16/8")
         ),
         ({"compute_cidrs": {"usw2-az1": "10.0.0.0/16"}}, Code.ZONE_WITHOUT_SUBNET, "compute_cidrs.usw2-az1"),
-        # What is wrong with AZs is reported where the subnets are named.
+        # Problems of AZs are reported at the subnets.
         ({"subnets": {}}, Code.ZONE_MISSING, "subnets"),
         ({"subnets": {"use1-az6": "subnet-01234567"}}, Code.ZONE_REGION, "subnets.use1-az6"),
     ],

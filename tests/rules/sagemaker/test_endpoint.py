@@ -1,4 +1,4 @@
-"""What is refused of an endpoint, with what to write instead."""
+"""Rules of endpoints, with their remedies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an endpoint gets where its user reported nothing."""
+"""Defaults of an endpoint."""
 
 from typing import Any
 
@@ -27,10 +27,10 @@ def instance(name: str) -> EndpointInstance:
         ("ml.g4dn.xlarge", EndpointImage(), GPU_4),  # CUDA 13.0
         ("ml.g4dn.xlarge", EndpointImage(kind=TGI), GPU_3),  # CUDA 12.4
         ("ml.g4dn.xlarge", EndpointImage(kind=VLLM, version="0.17.0"), GPU_4),  # CUDA 12.9
-        ("ml.p5.48xlarge", EndpointImage(uri=OWN, cuda="12.1"), None),  # what p5 boots with knows 12.2
+        ("ml.p5.48xlarge", EndpointImage(uri=OWN, cuda="12.1"), None),  # the default driver of p5 supports 12.2
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="11.1"), None),
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="12.1"), "al2-ami-sagemaker-inference-gpu-2"),
-        ("ml.g7e.2xlarge", EndpointImage(kind=TGI), GPU_4),  # no earlier driver knows Blackwell
+        ("ml.g7e.2xlarge", EndpointImage(kind=TGI), GPU_4),  # no earlier driver supports Blackwell
         ("ml.g4dn.xlarge", EndpointImage(uri=OWN), None),
         (INF2, EndpointImage(), None),
         ("ml.m7i.xlarge", EndpointImage(), None),

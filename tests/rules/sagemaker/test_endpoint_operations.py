@@ -1,4 +1,4 @@
-"""What is refused of an endpoint's operations, by itself and next to each other; tokens pass."""
+"""Rules of an endpoint's operations, single and combined; tokens pass."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ WRONG: list[tuple[str, type[Spec], dict[str, Any], Any, str]] = [
 
 
 def reported(has_topic: bool = True, **changes: Any) -> list[tuple[Any, str]]:
-    """Codes and places of what is informed of an endpoint in S3, so that nothing else is, with these operations."""
+    """Codes and paths of all problems of an endpoint with a model in S3 and these operations."""
     return [(problem.code, problem.where) for problem in problems(has_topic=has_topic, **changes)]
 
 

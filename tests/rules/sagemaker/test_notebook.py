@@ -1,4 +1,4 @@
-"""What is refused of a notebook instance: each mistake with its code, its place and its remedy."""
+"""Rules of a notebook instance: each mistake with its code, path and remedy."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ REPOSITORY = "https://github.com/aws/amazon-sagemaker-examples.git"
 
 
 def found(**changes: Any) -> list[Problem]:
-    """What is informed of the good notebook with these changes."""
+    """The problems of the good notebook with these changes."""
     place = {
         "has_network": changes.pop("has_network", True),
         "network_internet": changes.pop("network_internet", InternetAccess.NAT),

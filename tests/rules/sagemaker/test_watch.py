@@ -1,4 +1,4 @@
-"""What a watch is refused for, rule by rule, through the values that carry them."""
+"""Rules of a watch."""
 
 from typing import Any
 
@@ -204,7 +204,7 @@ def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
 
 
 def test_every_restart_begins_with_the_prefix_that_its_job_is_watched_by() -> None:
-    """Else its events would not be let through, and its role would not let it be made."""
+    """Otherwise the rule would not match its events, and the role could not create it."""
     most = training_watch_facts().limits.restarts
     for prefix in ("a" * 47 + "-", "a" * 48):
         assert not check_prefix(prefix)

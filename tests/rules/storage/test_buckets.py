@@ -1,4 +1,4 @@
-"""What S3 refuses of a bucket."""
+"""Rules of buckets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The catalog's tables are compared with the service's own model, so that an outdated table fails."""
+"""The catalog's tables match botocore's service model."""
 
 import re
 from functools import cache
@@ -18,7 +18,7 @@ def shapes() -> dict[str, Any]:
 
 
 def text(shape: str, member: str) -> str:
-    """What the model's documentation says of a member, without its tags."""
+    """The documentation of a member in the service model, without its tags."""
     return re.sub(r"<[^>]+>", "", shapes()[shape]["members"][member]["documentation"])
 
 
@@ -110,7 +110,7 @@ def test_open_zfs_throughputs_are_those_that_the_model_lists():
 
 @pytest.mark.parametrize("deployment_type", open_zfs_limits().throughputs)
 def test_open_zfs_throughputs_span_the_range_that_the_model_reports(deployment_type: str):
-    """All that the model says of the HA types, whose steps are inferred."""
+    """The documentation of the HA types in the service model; their steps are inferred."""
     said = text("CreateFileSystemOpenZFSConfiguration", "DeploymentType")
     match = re.search(rf"{deployment_type} ?- [^.]*?throughput capacities of ([\d,]+) - ([\d,]+) ?MB", said)
     assert match

@@ -1,4 +1,4 @@
-"""What FSx for Lustre refuses of its links to S3."""
+"""Rules of FSx for Lustre's links to S3."""
 
 from typing import Any
 
@@ -56,20 +56,20 @@ def test_eight_links_and_no_more():
     ("first", "second"),
     [("/data", "/data"), ("/data", "/data/"), ("/data/", "/data/sub"), ("/data/sub", "/data"), ("/", "/data")],
 )
-def test_directories_must_lie_apart(first: str, second: str):
+def test_directories_must_not_overlap(first: str, second: str):
     (problem,) = check(link(first, "s3://one-bucket"), link(second, "s3://another-bucket"))
     assert problem.code == Code.DATA_REPOSITORY_OVERLAP
     assert problem.where == "data_repositories[1].file_system_path"
     assert repr(first) in problem.message
 
 
-def test_s3_paths_must_lie_apart():
+def test_s3_paths_must_not_overlap():
     (problem,) = check(link("/a", "s3://corpus/en"), link("/b", "s3://corpus/en/books/"))
     assert problem.where == "data_repositories[1].s3"
 
 
 @pytest.mark.parametrize(("first", "second"), [("/data", "/data2"), ("/data/a", "/data/b")])
-def test_neighbours_do_not_overlap(first: str, second: str):
+def test_neighbors_do_not_overlap(first: str, second: str):
     assert check(link(first, "s3://one-bucket"), link(second, "s3://one-bucket2")) == []
 
 

@@ -1,4 +1,4 @@
-"""What the FSx for Lustre API refuses, and what is offered in its place."""
+"""Rules of FSx for Lustre, and their remedies."""
 
 from typing import Any
 
@@ -187,7 +187,7 @@ def test_one_mistake(wishes: dict[str, Any], code: Code, where: str, said: list[
         *(kept(start_time=time) for time in ("00:00", "23:59")),
         *({"maintenance_start_time": time} for time in ("1:00:00", "7:23:59")),
         {"log_group": "/aws/fsx/fleet"},
-        # What is known only at deploy time is let pass.
+        # CDK tokens pass.
         {"storage_capacity_gib": TOKEN},
         per_tib(TOKEN),
         {"metadata_iops": TOKEN},

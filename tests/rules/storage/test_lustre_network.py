@@ -1,4 +1,4 @@
-"""Which nodes reach a Lustre file system over EFA, with how many connections, and what is said of it at synth."""
+"""EFA connections of nodes to a Lustre file system, and the warnings at synth."""
 
 from typing import Any
 
@@ -144,7 +144,7 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
 
 
 def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
-    """Not before all clusters are there: one of a controller alone may come first."""
+    """Only after all clusters exist: a cluster with only a controller may be the first."""
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)

@@ -1,4 +1,4 @@
-"""What the FSx for OpenZFS API refuses of a file system and its volumes."""
+"""Rules of FSx for OpenZFS file systems and volumes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -98,7 +98,7 @@ def test_one_mistake(verify: Check, given: dict[str, Any], code: Code, where: st
         (check, {"storage_capacity_gib": 100, "disk_iops": 300}),
         *((volume, {"name": name}) for name in ("apps", "A", "_x", "data-v1.2:b", "n" * LONGEST_NAME)),
         *((volume, {"quota_gib": quota}) for quota in (1, 512)),
-        # What is known only at deploy time is let pass.
+        # CDK tokens pass.
         *(
             (check, {name: NUMBER_TOKEN})
             for name in ("storage_capacity_gib", "throughput_capacity", "disk_iops", "record_size_kib")

@@ -1,4 +1,4 @@
-"""Which environments can be: groups, stack, release, Python, system, and what they need of the lock file."""
+"""Rules of environments: groups, stack, release, Python, operating system, lock file."""
 
 from typing import Any
 

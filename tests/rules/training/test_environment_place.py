@@ -1,4 +1,4 @@
-"""A runtime by itself: types of values, folder, variables, processes, secret, compile cache; fabrics of its nodes."""
+"""Rules of a training runtime: types, folder, variables, processes, secret, compile cache; fabrics of its nodes."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the configuration of SMP v2 may hold, and what of it excludes each other."""
+"""Rules of the configuration of SMP v2."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ REFERENCE = {
 
 
 def smp(**values: Any) -> SmpConfiguration:
-    """A configuration that need not be right."""
+    """A configuration that may be wrong."""
     return SmpConfiguration.model_construct(**values)
 
 
@@ -113,7 +113,7 @@ def test_degrees_divide_the_processes(values: dict[str, int], remedy: str) -> No
         ({"hybrid_shard_degree": 16, "context_parallel_degree": 3}, "must divide `hybrid_shard_degree`"),
     ],
 )
-def test_contexts_lie_within_shard_groups(values: dict[str, int], reported: str) -> None:
+def test_contexts_are_within_shard_groups(values: dict[str, int], reported: str) -> None:
     (problem,) = check_smp(smp(**values), world_size=48)
     assert (problem.code, problem.path) == (Code.SMP_CONTEXT, ("context_parallel_degree",))
     assert reported in problem.message

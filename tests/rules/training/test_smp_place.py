@@ -1,4 +1,4 @@
-"""Where SMP v2 has an image, and whose collectives its processes use."""
+"""Instance types, regions, images and backends of SMP v2."""
 
 import pytest
 

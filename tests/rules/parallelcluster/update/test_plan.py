@@ -248,7 +248,7 @@ def test_the_text_reports_the_gravest_first_and_the_whole_at_the_end() -> None:
     assert lines[0] == "requires a new cluster  HeadNode/InstanceType"
     assert lines[1].strip() == "c5.2xlarge -> m5.4xlarge"
     assert lines[-1] == (
-        "3 changes (requires a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would refuse the update"
+        "3 changes (requires a new cluster: 1, drains the queue: 1, free: 1); ParallelCluster would reject the update"
     )
 
 

@@ -11,7 +11,7 @@ LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B = "meta-llama/Llama-2-7b-hf", "meta-llama/Me
 
 
 def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **reported: Any) -> TrainingPartition:
-    """Return a partition of a cluster that has all that a run needs."""
+    """Return a partition with everything that a run needs."""
     good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **reported}
     return TrainingPartition(cluster="ml", name="nodes", instance_type=instance_type, nodes=nodes, **good)
 
@@ -28,7 +28,7 @@ def run(**reported: Any) -> TrainingRun:
 
 
 def problems(**reported: Any) -> tuple[Problem, ...]:
-    """Return what is informed of the run; nothing of a good one."""
+    """Return the problems of the run; nothing of a good one."""
     try:
         run(**reported)
     except FleetError as error:

@@ -1,4 +1,4 @@
-"""The memory estimate against what is known to run, and against its formulas."""
+"""The memory estimate, compared with known runs and with its formulas."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is wrong with a run besides its spread: place, sources, storage, numbers, and export."""
+"""Rules of a run: partition, sources, storage, numbers, and export."""
 
 from typing import Any
 
@@ -130,6 +130,6 @@ def test_where_an_export_is_compiled():
     assert run(partition=two, export=ServedExport(to=TO, environment="export"))
     none = partition(environments=("any",), exports_for=())
     assert run(partition=none, export=ServedExport(to=TO, server=ServerKind.AWS_VLLM)), "it compiles by itself"
-    assert run(partition=none, export=ServedExport(to=TO, environment="any")), "told by its name"
+    assert run(partition=none, export=ServedExport(to=TO, environment="any")), "the environment is unknown"
     assert run(partition=partition(exports_for=("tgi",)), export=ServedExport(to=TO))
-    assert run(export=ServedExport(to=TO)), "nobody told what the partition has"
+    assert run(export=ServedExport(to=TO)), "the environments of the partition are unknown"

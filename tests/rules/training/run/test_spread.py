@@ -1,4 +1,4 @@
-"""How a run is spread: each mistake with its code, and with a remedy that was followed."""
+"""Rules of a run's parallelism: each mistake with its code and a remedy that works."""
 
 import re
 import time
@@ -89,7 +89,7 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"partition": partition(nodes=16), "model": LLAMA_3_70B, "backend": NEMO},
         [("LF868", "model")],
     ),
-    "several at once": (
+    "several together": (
         {"tensor_parallel": 3, "context_parallel": 2, "sequence_length": 9000, "global_batch": 7},
         [("LF855", "context_parallel"), ("LF856", "tensor_parallel"), ("LF860", "sequence_length")],
     ),
@@ -107,7 +107,7 @@ def test_each_is_reported_and_its_remedies_pass_when_followed(name: str):
 
 
 def followed(remedy: str) -> list[tuple[str, Any]]:
-    """What a user writes who follows `remedy`."""
+    """The changes that `remedy` proposes."""
     numbers: list[tuple[str, Any]] = [(name, int(value)) for name, value in re.findall(r"(\w+)=(\d+)", remedy)]
     words = [(name, ActivationCheckpointing(word)) for name, word in re.findall(r"(\w+)='(\w+)'", remedy)]
     return [*numbers, *words, *((name, None) for name in re.findall(r"remove (\w+)", remedy))]
