@@ -68,7 +68,7 @@ def render_hyperparameters(spec: TrainingJobSpec, *, source_uri: str | None, reg
         **_of_script(spec.source.entry_point, source_uri, region),
         **_of_launcher(spec),
     }
-    return {name: hyperparameter_text(value) for name, value in parameters.items()}
+    return {name: hyperparameter_text(value) for name, value in merged.items()}
 
 
 def _plain(value: Any) -> str:
