@@ -16,7 +16,7 @@ def cluster_event(seconds: float, *, about: str = "i-1", failure: str | None = N
     return Event(time=time, level=Level.ERROR, source="HyperPod", about=about, what="failed", failure=failure)
 
 
-def test_a_pair_is_one_with_the_message_that_one_of_them_has() -> None:
+def test_a_pair_of_events_is_merged_with_its_message() -> None:
     (one,) = merged([cluster_event(2), cluster_event(0, failure="no capacity")])
     assert (one.times, one.failure, one.time) == (2, "no capacity", START)
     (other,) = merged([cluster_event(0), cluster_event(2, failure="no capacity")])
@@ -55,7 +55,7 @@ def stack(name: str, number: int, tags: list[Any] | None = None) -> dict[str, An
     return {"StackName": name, "StackId": f"{name}/{number}", "Tags": tags or [], "CreationTime": made}
 
 
-def test_those_that_are_there_with_and_without_a_hash() -> None:
+def test_existing_stacks_with_and_without_a_hash() -> None:
     there = [stack("pc-0123abcd", 1, TAGS), stack("pc-89abcdef", 2, TAGS), stack("pc-other", 3, TAGS), stack("pc", 4)]
     assert cluster_stacks(clients_with_clusters(there, []), "pc") == ["pc-0123abcd/1", "pc-89abcdef/2"]
 

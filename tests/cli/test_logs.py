@@ -57,7 +57,7 @@ def test_what_is_no_code_is_reported() -> None:
         failure_code("LF39")
 
 
-def test_no_failure_is_reported_only_where_something_is_known_of_every_node():
+def test_no_failures_requires_a_result_of_every_node():
     failed, code = Requested(failed=True), Requested(code="LFN39")
     assert nothing_shown(Gathered(), failed, 0) == "no node's start failed"
     assert nothing_shown(Gathered(), failed, 5) == "no known start has failed; 5 nodes without a result"
@@ -169,11 +169,11 @@ def test_the_exit_code_of_parallelcluster_is_a_code() -> None:
     assert only([LogLine(START, "s", said)]).code == "LFN39"
 
 
-def test_lines_of_other_programs_are_nobodys() -> None:
+def test_lines_of_other_programs_are_ignored() -> None:
     assert own_text("Reading package lists...") is None
     assert parse_runs([LogLine(START, "s", "Cloud-init v. 24.1 finished")]) == []
 
 
-def test_each_line_knows_its_step(ends: tuple[Ended, Ended]) -> None:
+def test_the_step_of_each_line(ends: tuple[Ended, Ended]) -> None:
     steps = {step_of(line.text) for line in lines_of(ends[0])}
     assert {"disks", "mount_lustre", "training", None} <= steps

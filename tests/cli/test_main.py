@@ -22,12 +22,12 @@ EXAMPLE = str(ROOT / "examples/hyperpod-trn1.yaml")
 Capture = pytest.CaptureFixture[str]
 
 
-def test_validate_says_good(capsys: Capture) -> None:
+def test_validate_reports_a_valid_file(capsys: Capture) -> None:
     assert main(["validate", EXAMPLE]) == 0
     assert capsys.readouterr().out == f"{EXAMPLE}: valid; 1 cluster, 5 nodes in us-west-2\n"
 
 
-def test_a_good_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
+def test_a_valid_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):
     assert main(["validate", "--json", str(EXAMPLE)]) == 0
     reported = json.loads(capsys.readouterr().out)
     assert (reported["problems"], reported["has"]["node"]) == ([], 5)
@@ -112,12 +112,12 @@ def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path
     assert os.listdir(tmp_path) == ["fleet.yaml"]
 
 
-def test_import_to_nowhere(capsys: Capture, tmp_path: Path) -> None:
+def test_import_to_a_missing_directory(capsys: Capture, tmp_path: Path) -> None:
     assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(tmp_path / "no/where.yaml")]) == 1
     assert "[LF161]" in capsys.readouterr().err
 
 
-def test_import_of_nothing_asks_for_a_request_and_offers_one_nearby(capsys: Capture, tmp_path: Path) -> None:
+def test_import_without_a_file_suggests_one(capsys: Capture, tmp_path: Path) -> None:
     assert main(["import", str(tmp_path / "request.json")]) == 1
     assert "write the path of a request\n" in capsys.readouterr().err
     (tmp_path / "cluster.json").write_text("{}")
@@ -126,7 +126,7 @@ def test_import_of_nothing_asks_for_a_request_and_offers_one_nearby(capsys: Capt
     assert f"did you mean `{tmp_path / 'cluster.json'}`?" in capsys.readouterr().err
 
 
-def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_path: Path) -> None:
+def test_import_replaces_only_regular_files(capsys: Capture, tmp_path: Path) -> None:
     """`--force -o /dev/null` by root would replace the machine's `/dev/null` by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -166,12 +166,12 @@ def test_wrong_command_line(argv: list[str], capsys: Capture) -> None:
     assert "usage: llm-fleet" in capsys.readouterr().err
 
 
-def test_help_is_no_failure(capsys: Capture) -> None:
+def test_help_exits_with_0(capsys: Capture) -> None:
     assert main(["--help"]) == 0
     assert "import" in capsys.readouterr().out
 
 
-def test_help_imports_nothing_that_only_a_verb_needs() -> None:
+def test_help_imports_no_slow_modules() -> None:
     code = (
         "import atexit, sys; from llm_fleet.cli.main import main;"
         "slow = {'aws_cdk', 'boto3', 'packaging', 'pydantic', 'pygraphviz', 'rich', 'yaml'};"
@@ -204,14 +204,14 @@ def test_as_a_process_and_without_the_cdk_or_boto() -> None:
     assert "Traceback" not in ran.stderr
 
 
-def test_reader_that_goes_away_is_no_failure() -> None:
+def test_a_closed_pipe_is_no_failure() -> None:
     command = f"{sys.executable} -m llm_fleet.cli.main schema | head -1; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert ran.stdout.splitlines() == ["{", "0"]
     assert ran.stderr == ""
 
 
-def test_output_that_takes_nothing_is_reported_in_a_line() -> None:
+def test_a_full_disk_is_reported_in_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [sys.executable, "-m", "llm_fleet.cli.main", "completion", "bash"],
@@ -225,7 +225,7 @@ def test_output_that_takes_nothing_is_reported_in_a_line() -> None:
     assert ran.stderr == "llm-fleet: cannot write the output: no space left on device\n"
 
 
-def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_there_is_not(
+def test_refusals_have_no_control_characters_and_no_empty_path(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -237,7 +237,7 @@ def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_ther
 
 
 @pytest.mark.parametrize("word", ["--no-slurm", "--no-session"])
-def test_nodes_that_differ_need_slurms_view(word: str, capsys: Capture) -> None:
+def test_status_differs_requires_slurm(word: str, capsys: Capture) -> None:
     assert main(["nodes", word, "--status", "differs", "-f", EXAMPLE]) == 2
     assert "remove --no-slurm" in capsys.readouterr().err
 
@@ -266,7 +266,7 @@ def test_the_exit_code_is_that_of_wrong_usage(
     assert reported in " ".join(err.split())
 
 
-def test_a_command_that_is_wrong_says_so_in_a_narrow_terminal(tmp_path: Path):
+def test_an_error_is_shown_in_a_narrow_terminal(tmp_path: Path):
     ran = run_in_terminal("validate", "missing.yaml", folder=tmp_path, columns=40)
     assert ran.code == 1
     assert "missing.yaml" in ran.out
@@ -305,7 +305,7 @@ def test_completion_knows_every_command(shell: str):
         assert verb in ran.out
 
 
-def test_problems_are_json_where_json_is_requested_for(tmp_path: Path):
+def test_problems_are_json_with_the_option_json(tmp_path: Path):
     ran = run("jobs", "list", "-f", "missing.yaml", "--json", folder=tmp_path)
     assert ran.code == 1
     assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == ["LF101"]

@@ -87,7 +87,7 @@ def test_other_published_scripts_drain_the_queue_that_runs_them(capsys: Capture,
     assert capsys.readouterr().out == "nothing changes\n"
 
 
-def test_a_file_that_is_none(capsys: Capture, old: str) -> None:
+def test_a_missing_file(capsys: Capture, old: str) -> None:
     assert main(["parallelcluster", "update-plan", "--deployed", "missing.json", "--planned", old]) == 1
     reported = capsys.readouterr()
     assert reported.out == ""

@@ -47,7 +47,7 @@ def test_the_region_of_the_command_line_wins():
     assert place_of(in_file("hyperpod-trn1", "--region", "eu-west-1")).region == "eu-west-1"
 
 
-def test_of_several_one_is_to_be_named():
+def test_of_several_one_must_be_named():
     assert code_of(lambda: place_of(in_file("hyperpod-full"))) is CommandCode.PLACE_NEEDED
     assert place_of(in_file("hyperpod-full", "full-train")).key == "train"
 
@@ -61,14 +61,14 @@ def test_another_kind_is_reported():
     assert code_of(lambda: place_of(given, kinds=(Kind.HYPERPOD,))) is CommandCode.PLACE_KIND
 
 
-def test_without_a_file_a_name_in_aws_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_file_a_name_in_aws_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     place = place_of(arguments("train", "--region", "us-east-1", "--kind", "parallelcluster"))
     assert (place.kind, place.name, place.region, place.key) == (Kind.PARALLELCLUSTER, "train", "us-east-1", None)
     assert code_of(lambda: place_of(arguments())) is CommandCode.FILE_OR_NAME
 
 
-def test_a_wrong_file_keeps_no_one_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_invalid_file_is_reported_with_a_note_how_to_do_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
     refused(lambda: place_of(arguments("-f", str(tmp_path / "fleet.yaml"))), match="nowhere")
     assert (

@@ -56,7 +56,7 @@ def _command() -> None:
         time.sleep(30)
 
 
-def test_a_ctrl_c_that_python_throws_away_comes_again():
+def test_a_ctrl_c_that_python_drops_is_raised_again():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

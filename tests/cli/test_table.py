@@ -70,7 +70,7 @@ def test_tones_are_colors_only_where_there_are_colors():
     assert "\x1b" not in TABLE.text(screen(None))
 
 
-def test_what_steers_a_terminal_does_not_reach_it():
+def test_control_characters_are_removed():
     reported = Table(columns=COLUMNS[:1], rows=[{"node": "a\x1b[2Jb\nc\u202ed"}]).text(screen(None))
     assert reported == "NODE\na[2Jb cd\n"
 

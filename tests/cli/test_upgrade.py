@@ -54,7 +54,7 @@ def test_the_same_version_and_image_change_nothing() -> None:
     assert plan.lost == []
 
 
-def test_without_the_file_no_one_knows() -> None:
+def test_without_the_file_the_new_image_is_unknown() -> None:
     place = place_of(arguments("pc", "--kind", "parallelcluster", "--region", "us-west-2"))
     with pytest.raises(FleetError, match="LF1132"):
         parallelcluster_upgrade(SimpleNamespace(), place, image=None, fleet=None)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

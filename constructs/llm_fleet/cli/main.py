@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except FleetError as error:
-        return _reported(error, as_json=getattr(arguments, "json", False))
+        return _print_problems(error, as_json=getattr(arguments, "json", False))
     except SystemExit as leaving:  # argparse exits like this after it has printed its message.
         return leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
     except BrokenPipeError:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.INTERRUPTED
 
 
-def _reported(error: FleetError, *, as_json: bool) -> int:
+def _print_problems(error: FleetError, *, as_json: bool) -> int:
     """Print the problems and return the exit code."""
     # Texts of AWS and of nodes are in it: control characters are removed.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)

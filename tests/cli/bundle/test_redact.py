@@ -24,13 +24,13 @@ def test_a_secret_is_known_by_its_name(name: str) -> None:
     assert secret not in redacted(f"2026-11-22T03:00:00Z  {text}") or "\n" in text
 
 
-def test_a_private_key_goes_whole_and_so_does_half_of_one() -> None:
+def test_a_private_key_is_removed_even_if_incomplete() -> None:
     lines = PEM.splitlines()
     for text in (PEM, json.dumps({"key": PEM}), "\n".join(lines[:-1]), "\n".join(f"12:00:00  {one}" for one in lines)):
         assert leaked(redacted(text)) == []
 
 
-def test_a_private_key_of_which_a_log_has_only_the_end_or_the_middle_goes_too() -> None:
+def test_the_end_or_middle_of_a_private_key_is_removed() -> None:
     lines = PEM.splitlines()
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[2:]))) == []
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[1:-1]))) == []
@@ -58,7 +58,7 @@ def test_all_together_and_twice() -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_support_needs_stays(text: str) -> None:
+def test_texts_without_secrets_are_kept(text: str) -> None:
     assert redacted(text) == text
 
 
@@ -86,7 +86,7 @@ def test_a_long_log_takes_no_time() -> None:
     redacted("=" * 30_000 + "x" * 30_000)
 
 
-def test_what_to_do_is_reported_once_for_all_that_is_missing(
+def test_a_remedy_of_several_missing_files_is_printed_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):

@@ -77,7 +77,7 @@ def test_a_plan_that_ends_and_has_no_spare_is_reported_twice(check: Check, aws: 
     reported(14, spare["message"], "requires 4 more instances of the training plan my-plan, which has 3 free of 4")
 
 
-def test_a_plan_makes_the_quota_of_its_type_and_the_offering_no_question(check: Check, aws: LocalAws):
+def test_a_training_plan_replaces_the_checks_of_quota_and_offering(check: Check, aws: LocalAws):
     aws.give_account(training_plans=[_plan()])
     rows = check(_WITH_PLAN, "--json").rows
     assert "quota ml.trn1.32xlarge for cluster usage" not in rows

@@ -58,7 +58,7 @@ def hub() -> Generator[str]:
     server.server_close()
 
 
-def test_the_hub_is_requested_for_the_config_with_the_token(hub: str):
+def test_the_hub_is_queried_with_the_token(hub: str):
     assert hub_status("meta/llama", revision=None, token=None, hub=hub) == 401
     assert hub_status("meta/llama", revision="v 1", token=f"{_TOKEN}\n", hub=hub) == 200
     assert _Hub.requested[1] == ("HEAD", "/meta/llama/resolve/v%201/config.json", f"Bearer {_TOKEN}")
@@ -76,7 +76,7 @@ def test_a_hub_that_does_not_answer_is_reported_without_the_token():
     assert _TOKEN not in str(refused.value)
 
 
-def test_the_token_is_read_only_when_the_hub_is_requested_and_never_shown(
+def test_the_token_is_read_only_for_the_hub_and_never_shown(
     check: Check, aws: LocalAws, hub: str, monkeypatch: pytest.MonkeyPatch
 ):
     def of_test(model_id: str, *, revision: str | None, token: str | None) -> int:

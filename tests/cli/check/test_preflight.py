@@ -99,7 +99,7 @@ def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_ro
         aws.give_account()
 
 
-def test_another_region_is_requested_when_it_is_named(check: Check):
+def test_another_region_is_checked_with_the_option(check: Check):
     checked = check(TRN1, "--json", "--region", "eu-west-1", "--only", "offerings")
     assert checked.code == 1
     assert json.loads(checked.out)["region"] == "eu-west-1"
@@ -107,14 +107,14 @@ def test_another_region_is_requested_when_it_is_named(check: Check):
     assert problem["message"] == "this account has no AZ usw2-az4 in eu-west-1"
 
 
-def test_a_mistake_in_the_file_is_reported_before_anything_is_requested(check: Check):
+def test_an_error_in_the_file_is_reported_before_any_call(check: Check):
     checked = check(TRN1.replace("ml.trn1.32xlarge", "ml.inf2.xlarge"))
     assert checked.code == 1
     assert checked.out == ""
     assert "inf2" in checked.err
 
 
-def test_a_region_that_aws_does_not_have_is_reported_before_anything_is_requested(check: Check):
+def test_an_unknown_region_is_reported_before_any_call(check: Check):
     checked = check(TRN1, "--region", "us-west-2a")
     assert checked.code == 1
     assert "unknown AWS Region" in checked.err
@@ -122,7 +122,7 @@ def test_a_region_that_aws_does_not_have_is_reported_before_anything_is_requeste
 
 
 @pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])
-def test_every_example_is_requested_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
+def test_every_example_is_checked_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
     checked = check(ROOT / "examples" / f"{example}.yaml", "--json", "--region", "us-east-2")
     assert checked.code == 1
     problems: list[dict[str, Any]] = [one for row in checked.rows.values() for one in row["problems"]]
@@ -131,7 +131,7 @@ def test_every_example_is_requested_about_and_each_remedy_names_a_command_of_the
     assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
 
 
-def test_what_a_metric_reports_is_in_use_counts_too(check: Check, aws: LocalAws):
+def test_usage_in_a_metric_counts_too(check: Check, aws: LocalAws):
     """SageMaker has a usage metric for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"
     fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
@@ -170,7 +170,7 @@ def test_a_denied_call_is_reported_and_the_rest_goes_on(check: Check, aws: Local
     assert row["problems"][0]["code"] == "LF1004"
 
 
-def test_a_problem_weighs_more_than_what_was_not_requested(check: Check, aws: LocalAws):
+def test_a_problem_determines_the_exit_code_before_a_refused_call(check: Check, aws: LocalAws):
     with refusing(aws, "AccessDeniedException", service="servicequotas"):
         checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json")
     assert checked.code == 1
@@ -209,7 +209,7 @@ def test_a_throttled_service_is_reported_once_for_all_its_lines(check: Check, aw
     assert checked.out.count("[LF1005]") == 1
 
 
-def test_each_question_is_requested_of_aws_once(check: Check, aws: LocalAws):
+def test_each_call_is_made_once(check: Check, aws: LocalAws):
     """Nine quotas of three services: three refusals are enough for all of them."""
     aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
     checked = check(TRN1, "--json", "--only", "quotas")

@@ -54,7 +54,7 @@ PLACE = Place(kind=Kind.HYPERPOD, name="ml-cluster", region="us-west-2")
         ("login-1", "login-1"),
     ],
 )
-def test_a_node_answers_to_each_of_its_names(requested: str | None, label: str):
+def test_a_node_is_found_by_each_of_its_names(requested: str | None, label: str):
     assert wanted_node(CLUSTER, requested).label == label
 
 
@@ -105,7 +105,7 @@ def test_a_cluster_where_nothing_runs_yet_is_reported():
         assert "there are no nodes yet" in text
 
 
-def test_a_task_that_lets_no_one_in_is_reported():
+def test_a_task_without_ecs_exec_is_reported():
     task = replace(node("task", role=NodeRole.TASK, status="RUNNING"), running=True)
     service = Place(kind=Kind.SERVICE, name="post-chat", region="us-west-2")
     code, text = unreached(listing(task), "task", service)
@@ -169,9 +169,7 @@ def test_a_session_ends_as_it_ends(sessions: SessionPrograms):
     assert sessions.calls == [WORDS[1:]]
 
 
-def test_a_session_that_is_one_too_many_is_tried_again_with_words(
-    sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]
-):
+def test_a_throttled_session_is_retried_with_a_message(sessions: SessionPrograms, capfd: pytest.CaptureFixture[str]):
     sessions.says(THROTTLED, THROTTLED, "a shell")
     waited: list[float] = []
     assert open_session(WORDS, "trn1-1", sleep=waited.append) == 0
@@ -203,7 +201,7 @@ def session(deadline: float | None = None) -> Session:
     return Session(Target(name="trn1-1", ssm=str(node().target), region="us-west-2"), user="ada", deadline=deadline)
 
 
-def test_a_command_says_its_lines_and_its_code(sessions: SessionPrograms):
+def test_a_command_returns_its_lines_and_its_exit_code(sessions: SessionPrograms):
     lines: list[str] = []
     assert run_command(session(), "echo one; echo two >&2; exit 5", lines.append) == 5
     assert lines == ["one", "two"]
@@ -311,6 +309,6 @@ def test_the_file_is_its_owners_only_and_the_persons_own_stays_untouched(tmp_pat
     assert [one.name for one in path.parent.iterdir()] == ["ml.conf"]
 
 
-def test_a_home_that_is_no_place_to_write_is_reported(tmp_path: Path):
+def test_an_ssh_configuration_that_cannot_be_written_is_reported(tmp_path: Path):
     (tmp_path / ".ssh").write_text("")
     refused(lambda: write_ssh_file("", name="ml", home=tmp_path), match="cannot write the file")

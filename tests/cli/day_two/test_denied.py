@@ -82,7 +82,7 @@ def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount
     assert (code, out, "DescribeCluster" in err) == (3, "", True)
 
 
-def test_upgrade_without_the_file_reports_that_slurm_was_not_requested(say: Say, hyperpod: CannedAccount) -> None:
+def test_upgrade_without_the_file_reports_that_slurm_was_not_queried(say: Say, hyperpod: CannedAccount) -> None:
     code, out, _ = say("upgrade", "ml-cluster")
     assert (code, "not queried: no fleet file (-f FILE), which names the node that runs squeue" in out) == (3, True)
     code, out, _ = say("upgrade", "ml-cluster", "--no-session", "--json")
@@ -90,7 +90,7 @@ def test_upgrade_without_the_file_reports_that_slurm_was_not_requested(say: Say,
 
 
 @pytest.mark.parametrize("words", [("logs",), ("events",), ("upgrade", "--no-session"), ("bundle", "--no-session")])
-def test_a_reader_that_has_gone_ends_it_without_a_word(
+def test_a_closed_pipe_ends_it_silently(
     hyperpod: CannedAccount,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -145,7 +145,7 @@ def test_the_events_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, req
     assert [request.get("NodeId") for name, request in hyperpod.requested if name == "ListClusterEvents"] == [ID]
 
 
-def test_a_node_that_is_no_longer_listed_is_reported_of_by_its_id(say: Say, hyperpod: CannedAccount) -> None:
+def test_a_deleted_node_is_found_by_its_id(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.says(ListClusterNodes={"ClusterNodeSummaries": []})
     code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", ID)
     assert (code, "LFN31" in out) == (1, True), err
@@ -165,7 +165,7 @@ def test_a_bundle_of_nothing_is_not_written(say: Say, hyperpod: CannedAccount, o
     assert (code, "LF1008" in err, list(Path().glob("*.tar.gz"))) == (1, True, []), err
 
 
-def test_a_bundle_of_what_may_not_be_requested_is_written(say: Say, hyperpod: CannedAccount) -> None:
+def test_a_bundle_is_written_despite_denied_calls(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster", "ListClusterNodes", "DescribeLogGroups")
     assert say("bundle", "ml", "--kind", "hyperpod", "--no-session")[0] == 3
     assert len(list(Path().glob("*.tar.gz"))) == 1
@@ -218,7 +218,7 @@ def test_upgrade_reports_the_jobs_that_run_now(programs: SessionPrograms, capsys
         ("EOF", "Cannot perform start session: EOF"),
     ],
 )
-def test_upgrade_reports_why_no_one_could_be_requested(
+def test_upgrade_reports_why_slurm_could_not_be_queried(
     programs: SessionPrograms, capsys: pytest.CaptureFixture[str], says: str, why: str
 ) -> None:
     programs.says(says)

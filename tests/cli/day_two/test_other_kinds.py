@@ -89,7 +89,7 @@ def test_bundle_of_parallelcluster(say: Say, parallel: CannedAccount) -> None:
     assert (run["group"], run["code"], run["cause"]) == ("head", "LFN51", "StoragePass=<redacted>")
 
 
-def test_events_of_parallelcluster_that_may_not_be_requested(say: Say, parallel: CannedAccount) -> None:
+def test_denied_events_of_parallelcluster(say: Say, parallel: CannedAccount) -> None:
     assert say("events", *PARALLEL)[0] == 1
     parallel.refuses("DescribeStackEvents")
     code, _, err = say("events", *PARALLEL)
@@ -130,7 +130,7 @@ def test_bundle_of_a_service(say: Say, service: CannedAccount) -> None:
     assert (code, "stopped-tasks.json is left out" in err, "ListTasks" in err) == (3, True, True)
 
 
-def test_logs_and_upgrade_of_a_service_that_may_not_be_requested(say: Say, service: CannedAccount) -> None:
+def test_denied_logs_and_upgrade_of_a_service(say: Say, service: CannedAccount) -> None:
     service.refuses("ListTasks", "ListContainerInstances")
     for words in (("logs", *SERVICE), ("upgrade", *SERVICE)):
         code, _, err = say(*words)
@@ -179,7 +179,7 @@ def test_a_log_group_that_is_deleted_meanwhile_is_reported(say: Say, hyperpod: C
     assert (code, out.count("LFN31 after"), err.count("waiting")) == (130, 1, 1)
 
 
-def test_nothing_is_waited_for_that_no_one_says_will_be(say: Say, hyperpod: CannedAccount) -> None:
+def test_follow_does_not_wait_for_an_unknown_cluster(say: Say, hyperpod: CannedAccount) -> None:
     hyperpod.refuses("DescribeCluster", code="ResourceNotFound")
     code, _, err = say("logs", "ml-cluster", "--follow")
     assert (code, "LF1008" in err) == (1, True)
@@ -224,7 +224,7 @@ def test_events_are_shown_once_and_described_once(say: Say, hyperpod: CannedAcco
     assert pauses == [15.0, 15.0]
 
 
-def test_operations_are_reported_with_what_they_are_to_come_to(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
+def test_operations_are_reported_with_their_target(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
     counts = {"Original": {"CurrentCount": 2, "TargetCount": 2}, "Desired": {"TargetCount": 4}}
     running = operation(Type="Scaling", Status="InProgress")
     whole = running | {"ScalingDetails": [{"InstanceGroupName": "trn1", "Status": "InProgress", **counts}]}

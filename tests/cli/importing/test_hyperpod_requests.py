@@ -220,7 +220,7 @@ def test_the_cluster_is_named_as_requested_else_as_written_else_after_a_short_fi
         ([{**CONTROLLER, "InstanceType": "ml.m5.xlrage"}], 1),
     ],
 )
-def test_what_is_not_understood_has_an_exit_code_of_its_own(
+def test_unknown_keys_have_their_own_exit_code(
     tmp_path: Path, request_: Any, exit_code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "request.json"
@@ -253,7 +253,7 @@ def test_names_of_other_spellings_are_fixed(tmp_path: Path) -> None:
         (["login", "a", "workers"], ["ml.m5.large", "ml.m5.large", "ml.c5.large"], "a"),
     ],
 )
-def test_controller_is_reported_from_names_and_types(
+def test_controller_is_found_by_names_and_types(
     tmp_path: Path, names: list[str], types: list[str], controller: str
 ) -> None:
     groups = [
@@ -269,7 +269,7 @@ def test_controller_is_reported_from_names_and_types(
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["controller-1", "head"]])
-def test_ambiguous_roles_are_requested_for(tmp_path: Path, names: list[str]) -> None:
+def test_ambiguous_roles_are_refused(tmp_path: Path, names: list[str]) -> None:
     groups = [{"InstanceGroupName": name, "InstanceType": "ml.m5.large", "InstanceCount": 1} for name in names]
     (problem,) = failure(tmp_path, groups, **IN_OREGON).problems
     assert problem.code.value == "LF153"
@@ -288,7 +288,7 @@ def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
     assert fleet_of(tmp_path, [CONTROLLER], region=None).region == "eu-north-1"
 
 
-def test_existing_network_needs_what_the_request_does_not_report(tmp_path: Path) -> None:
+def test_existing_network_requires_options(tmp_path: Path) -> None:
     (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}, **IN_OREGON).problems
     assert problem.where == "VpcConfig"
     assert "--vpc" in problem.remedy

@@ -107,14 +107,14 @@ def with_(path: str, value: Any, configuration: dict[str, Any] = PLAIN) -> dict[
     return changed
 
 
-def test_what_died_of_the_talk_is_reported() -> None:
+def test_unsupported_settings_of_the_talk_are_reported() -> None:
     notes = [str(note) for note in import_request(TALK, region="us-east-1").notes]
     (died,) = [note for note in notes if "alinux2 is replaced by alinux2023" in note]
     assert "since 3.16.0" in died
     assert "left out: HeadNode.Ssh.KeyName ${KEY_NAME}: a placeholder" in notes
 
 
-def test_the_talk_as_a_fleet_file_is_reported_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_parallelcluster_configuration_as_fleet_file_is_recognized(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(TALK)]) == 1
     reported = capsys.readouterr().err
     assert "[LF123]  line 1" in reported
@@ -127,7 +127,7 @@ def test_json_is_as_good(tmp_path: Path) -> None:
     assert imported(tmp_path, json.dumps(PLAIN)).text == imported(tmp_path, PLAIN).text
 
 
-def test_subnets_stay_when_vpc_and_zone_are_reported(tmp_path: Path) -> None:
+def test_subnets_are_kept_with_vpc_and_zone(tmp_path: Path) -> None:
     other = "subnet-0123456789abcdef1"
     result = imported(tmp_path, with_("HeadNode/Networking/SubnetId", other))
     fleet = parse_fleet(result.text)
@@ -138,7 +138,7 @@ def test_subnets_stay_when_vpc_and_zone_are_reported(tmp_path: Path) -> None:
     assert cluster_of(result).queue_of["trn1"].subnet_ids == ()
 
 
-def test_subnets_without_their_vpc_are_requested_for(tmp_path: Path) -> None:
+def test_subnets_require_their_vpc(tmp_path: Path) -> None:
     with pytest.raises(ImportFailure, match="--vpc"):
         imported(tmp_path, PLAIN, vpc=None)
 
@@ -201,7 +201,7 @@ def test_the_cluster_is_named_as_requested_and_not_after_a_long_file(tmp_path: P
     assert list(parse_fleet(imported(tmp_path, PLAIN).text).clusters) == ["cluster"]
 
 
-def test_efa_without_a_word_on_placement_is_fixed(tmp_path: Path) -> None:
+def test_efa_without_a_placement_group_gets_one(tmp_path: Path) -> None:
     repaired = "SlurmQueues trn1 has EFA and no PlacementGroup"
     bare = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources[]/Efa/Enabled", True))
     placed = imported(tmp_path, with_("Scheduling/SlurmQueues[]/Networking/PlacementGroup/Enabled", True))
@@ -237,7 +237,7 @@ def test_a_default_that_is_another_than_parallelclusters_is_reported(
     assert [reported in str(unsaid.notes), reported in str(said.notes)] == [True, False]
 
 
-def test_what_has_no_word_here_goes_to_the_overrides(tmp_path: Path) -> None:
+def test_keys_without_an_equivalent_become_overrides(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("DevSettings/Timeouts/HeadNodeBootstrapTimeout", 3600))
     assert cluster_of(result).overrides == {"DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}}}
     assert any("under `overrides`" in note.text for note in result.notes)

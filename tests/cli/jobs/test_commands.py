@@ -46,7 +46,7 @@ def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
     )
 
 
-def test_what_is_to_be_known_of_smp_is_reported(capsys: Capture, place: Path) -> None:
+def test_remarks_about_smp_are_listed(capsys: Capture, place: Path) -> None:
     text = Path(GPU).read_text()
     (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
     assert main(["jobs", "list", "-f", "fleet.yaml"]) == 0
@@ -95,7 +95,7 @@ def test_without_a_fleet_file_the_shipped_values_are_taken(capsys: Capture, plac
     assert "the values are not checked against each other" in capsys.readouterr().err
 
 
-def test_settings_that_the_run_does_not_report_can_be_set(place: Path) -> None:
+def test_settings_that_the_run_does_not_set_can_be_set(place: Path) -> None:
     assert main(["jobs", "render", "-f", TRN1, "llama2-7b", "--set", "COMPILE_STEPS=8"]) == 0
     assert settings(place / "llama2-7b/compile.sbatch")["COMPILE_STEPS"] == "8"
 
@@ -142,14 +142,14 @@ def test_a_folder_with_something_in_it_is_left_alone_without_force(capsys: Captu
     assert sorted(file.name for file in place.iterdir()) == ["llama2-7b"]
 
 
-def test_a_place_that_cannot_be_written_is_reported(capsys: Capture, place: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(capsys: Capture, place: Path) -> None:
     (place / "file").write_text("")
     assert main(["jobs", "render", "--stage", "train", "-o", "file/below"]) == 1
     assert "[LF161]" in capsys.readouterr().err
     assert [file.name for file in place.iterdir()] == ["file"]
 
 
-def test_what_never_ends_is_no_batch_file(capsys: Capture, place: Path) -> None:
+def test_a_pipe_is_not_a_batch_file(capsys: Capture, place: Path) -> None:
     os.mkfifo(place / "pipe")
     assert main(["jobs", "check", str(place / "pipe"), "/dev/zero"]) == 1
     assert capsys.readouterr().err.count("not a regular file") == 2
@@ -269,7 +269,7 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
         (["-n", "0"], "'0' is not a number of lines"),
     ],
 )
-def test_which_log_is_looked_at_before_anybody_is_requested(
+def test_options_of_logs_are_checked_before_a_session(
     cluster: FakeCluster, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ):
     assert main(["jobs", "logs", "-f", fleet(cluster), *words]) in (1, 2)

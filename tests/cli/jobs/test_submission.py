@@ -35,7 +35,7 @@ def test_stages_are_submitted_as_the_user_each_after_the_last(cluster: FakeClust
     assert (cluster.folder / "users").read_text() == "ada\n"
 
 
-def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster, session: Session):
+def test_files_arrive_unchanged_in_a_separate_directory(cluster: FakeCluster, session: Session):
     submission(cluster.folder, number="1").send(session)
     submission(cluster.folder, number="2").send(session)
     folders = [Path(str(job["folder"])) for job in cluster.jobs()]
@@ -45,7 +45,7 @@ def test_files_arrive_as_they_are_in_a_folder_of_their_own(cluster: FakeCluster,
     assert (cluster.folder / "runs/llama2 7b/logs").is_dir()
 
 
-def test_what_a_stage_is_refused_for_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
+def test_a_refused_stage_is_reported_before_any_is_submitted(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert [problem.code for problem in error.problems] == [Code.JOBS_REFUSED]
@@ -53,7 +53,7 @@ def test_what_a_stage_is_refused_for_is_reported_before_any_is_submitted(cluster
     assert cluster.jobs() == []
 
 
-def test_a_stage_that_is_refused_late_takes_the_others_back(cluster: FakeCluster, session: Session):
+def test_a_stage_that_is_refused_late_cancels_the_others(cluster: FakeCluster, session: Session):
     (cluster.folder / "refuse-late-train.sbatch").touch()
     error = refused(lambda: submission(cluster.folder).send(session))
     assert "QOS policy" in str(error)
@@ -68,7 +68,7 @@ def test_a_session_that_is_cut_off_submits_nothing_twice(cluster: FakeCluster, s
     assert len(cluster.jobs()) == 2
 
 
-def test_files_that_arrived_by_half_are_laid_again(cluster: FakeCluster, session: Session):
+def test_partly_unpacked_files_are_unpacked_again(cluster: FakeCluster, session: Session):
     """The session is cut off while the files are unpacked: the incomplete directory is not used."""
     tar = cluster.folder / "bin/tar"
     tar.write_text("#!/bin/bash\nrm $0\ntouch ${@: -1}/run.sh 2>/dev/null\nkill $PPID\n")
@@ -78,7 +78,7 @@ def test_files_that_arrived_by_half_are_laid_again(cluster: FakeCluster, session
     assert {path.name: path.read_text() for path in Path(cluster.jobs()[0]["folder"]).iterdir()} == FILES
 
 
-def test_a_session_that_fails_for_good_is_reported_with_what_it_said(cluster: FakeCluster, session: Session):
+def test_a_session_that_fails_permanently_is_reported_with_its_output(cluster: FakeCluster, session: Session):
     denied = "An error occurred (AccessDeniedException) when calling the StartSession operation: not you"
     cluster.has_trouble({1: denied})
     error = refused(lambda: submission(cluster.folder).send(session))
@@ -101,7 +101,7 @@ def test_a_machine_without_the_plugin_is_reported(cluster: FakeCluster, monkeypa
     assert code_of(lambda: Session(target, user="ubuntu"), match="session-manager-plugin") is Code.JOBS_PROGRAM
 
 
-def test_nothing_of_the_submission_is_read_by_a_shell_on_the_way(cluster: FakeCluster, session: Session):
+def test_no_other_shell_interprets_the_submission(cluster: FakeCluster, session: Session):
     hostile = Submission(
         run="r'; touch never; '",
         run_folder=str(cluster.folder / "$(touch never)"),
@@ -145,7 +145,7 @@ def test_a_log_is_followed_to_the_end_of_its_job(logs: Path, session: Session, c
     assert lines == [*(f"step {number}" for number in range(1, 21)), "job 7 has ended: COMPLETED|0:0"]
 
 
-def test_a_session_that_is_cut_off_goes_on_where_it_was(logs: Path, session: Session, cluster: FakeCluster):
+def test_a_session_that_is_cut_off_continues_at_its_line(logs: Path, session: Session, cluster: FakeCluster):
     cluster.has_trouble({1: "cut after 8", 2: "An error occurred (ThrottlingException): Rate exceeded"})
     lines: list[str] = []
     log(logs).follow(session, lines.append)
@@ -153,7 +153,7 @@ def test_a_session_that_is_cut_off_goes_on_where_it_was(logs: Path, session: Ses
     assert len(cluster.sessions()) == 3
 
 
-def test_sessions_that_get_on_may_be_cut_off_any_number_of_times(logs: Path, session: Session, cluster: FakeCluster):
+def test_sessions_with_progress_may_be_cut_off_any_number_of_times(logs: Path, session: Session, cluster: FakeCluster):
     cluster.has_trouble(dict.fromkeys(range(1, 7), "cut after 4"))
     lines: list[str] = []
     log(logs).follow(session, lines.append)

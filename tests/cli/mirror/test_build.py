@@ -72,7 +72,7 @@ def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web
     assert "1 files uploaded, 2 existed" in capsys.readouterr().err
 
 
-def test_a_line_that_breaks_is_taken_up_where_it_broke(lock: Path, place: Path, vendor: Web) -> None:
+def test_an_interrupted_download_is_continued(lock: Path, place: Path, vendor: Web) -> None:
     vendor.moods = ["cut", "cut", "cut", "503"]
     assert run("build", lock, place) == 0
     assert stored(place) == CONTENTS

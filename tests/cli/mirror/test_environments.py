@@ -159,7 +159,7 @@ def test_uv_that_is_not_installed_is_named(
     ],
     ids=lambda value: str(value),
 )
-def test_what_cannot_be_resolved_ends_in_a_sentence_with_the_cause(
+def test_unresolvable_requirements_are_reported_with_the_cause(
     vendor: Web, out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
 ) -> None:
     index = publish(
@@ -203,7 +203,7 @@ def test_requirements_that_would_go_around_the_indexes(
         (("--requirements", "nowhere.txt"), "LF465"),
     ],
 )
-def test_what_is_requested_wrongly_is_reported_before_anything_is_fetched(
+def test_wrong_requests_are_reported_before_a_download(
     out: Path, capsys: Capture, arguments: tuple[str, ...], code: str
 ) -> None:
     assert main(["mirror", "lock", "--system", SYSTEM, "--python", "3.11", *arguments, "-o", str(out)]) == 1

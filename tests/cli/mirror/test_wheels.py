@@ -86,7 +86,7 @@ def test_a_wheel_for_any_system(vendor: Web, out: Path) -> None:
     assert wheel["system"] is None
 
 
-def test_the_second_index_is_requested_when_the_first_has_none(vendor: Web, out: Path) -> None:
+def test_the_second_index_is_used_when_the_first_has_no_wheel(vendor: Web, out: Path) -> None:
     index = as_html(vendor)
     arguments = ("--index", f"{vendor.url}/empty", "--index", index)
     (wheel,) = lock(out, "--wheels", "neuronx-cc==2.24.0", *arguments)
@@ -102,7 +102,7 @@ def test_the_second_index_is_requested_when_the_first_has_none(vendor: Web, out:
         ("other==1.0", "", "no index has a wheel other 1.0"),
     ],
 )
-def test_a_wheel_that_is_not_there_as_requested_is_reported(
+def test_a_missing_wheel_is_reported(
     vendor: Web, out: Path, capsys: Capture, wheel: str, fragment: str, reported: str
 ) -> None:
     text = refused(capsys, out, "--wheels", wheel, "--index", as_html(vendor, fragment=fragment))
@@ -122,7 +122,7 @@ def refused(capsys: Capture, out: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["index.example", "10.0.0.7"])
-def test_checksums_that_anybody_on_the_way_could_write_are_not_believed(out: Path, capsys: Capture, host: str) -> None:
+def test_checksums_over_plain_http_are_not_trusted(out: Path, capsys: Capture, host: str) -> None:
     text = refused(capsys, out, "--wheels", "a==1", "--index", f"http://{host}/simple")
     assert "[LF465]" in text
     assert "must have an https URL" in text

@@ -58,7 +58,7 @@ def stubbed(service: str, *answers: tuple[str, dict[str, Any]]) -> tuple[AwsClie
     return clients, stubber
 
 
-def test_parallelcluster_is_reported_by_its_tags():
+def test_nodes_of_parallelcluster_are_found_by_tags():
     found = [
         instance(3, node_type="Compute", queue_name="trn1"),
         instance(2, node_type="Compute", queue_name="trn1", state="stopped"),
@@ -124,7 +124,7 @@ def test_a_service_that_is_gone_is_reported_and_not_shown_as_empty(reported_of: 
     assert code_of(lambda: listing_of(clients, SERVICE), match=gone) is CommandCode.GONE
 
 
-def test_who_cannot_ask_slurm_is_reported_how_to_do_without():
+def test_without_slurm_the_remedy_names_the_option():
     problems = [
         Problem(code=NodesCode.SLURM_SILENT, message="no plugin", remedy="install it"),
         Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why, or leave Slurm out with --no-slurm"),
@@ -171,7 +171,7 @@ def test_a_cluster_with_eks_is_listed_without_a_query_of_slurm(monkeypatch: pyte
     assert not monitoring.unseen
 
 
-def test_groups_that_lack_nodes_are_reported(monkeypatch: pytest.MonkeyPatch):
+def test_groups_with_missing_nodes_are_reported(monkeypatch: pytest.MonkeyPatch):
     groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetCount": 4}]
     CannedAccount(hyperpod_answers(3, InstanceGroups=groups)).lives(monkeypatch)
     listing = listing_of(AwsClients(region="us-west-2"), HYPERPOD)
@@ -186,7 +186,7 @@ def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes(monkeypatch: pytest
     assert listing_of(AwsClients(region="us-west-2"), HYPERPOD).counts == ()
 
 
-def test_the_role_of_a_group_is_reported_by_aws_else_by_the_file_else_by_its_name(monkeypatch: pytest.MonkeyPatch):
+def test_the_role_of_a_group_is_from_aws_else_the_file_else_its_name(monkeypatch: pytest.MonkeyPatch):
     groups = [
         {"InstanceGroupName": "controller", "SlurmConfig": {"NodeType": "Login"}},
         {"InstanceGroupName": "trn1"},

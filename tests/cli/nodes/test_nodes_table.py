@@ -71,7 +71,7 @@ def test_views_that_contradict_each_other_are_reported(status: str, state: str, 
     assert joined(one, of(one, state)).differs == words
 
 
-def test_without_a_running_controller_slurm_is_not_requested():
+def test_without_a_running_controller_slurm_is_not_queried():
     nodes = listing(node("controller", status="Pending", role=NodeRole.CONTROLLER), node())
     requested = code_of(lambda: ask_slurm(nodes, "us-west-2"), match="controller-1 is Pending")
     assert requested is NodesCode.SLURM_SILENT
@@ -196,7 +196,7 @@ def test_a_call_after_a_pause_does_not_wait():
     assert pace.waited == 0
 
 
-def test_only_a_cluster_that_provisions_continuously_is_requested_for_nodes_without_a_machine(
+def test_nodes_without_an_instance_are_listed_only_with_continuous_provisioning(
     monkeypatch: pytest.MonkeyPatch,
 ):
     for mode, wanted in (({}, None), ({"NodeProvisioningMode": "Continuous"}, True)):
@@ -236,21 +236,21 @@ def test_in_a_pipe_each_table_follows_the_one_before(capsys: pytest.CaptureFixtu
     assert "\x1b" not in out
 
 
-def test_throttling_is_borne_and_expired_credentials_are_not(capsys: pytest.CaptureFixture[str]):
+def test_throttling_is_retried_and_expired_credentials_are_not(capsys: pytest.CaptureFixture[str]):
     monitoring = look(listing(node()), None)
     assert isinstance(watched(monitoring, refused(CommandCode.THROTTLED), monitoring), KeyboardInterrupt)
     assert "not updated: Rate exceeded" in capsys.readouterr().out
     assert isinstance(watched(monitoring, refused(CommandCode.EXPIRED), monitoring), AwsRefusal)
 
 
-def test_where_the_end_is_cut_off_what_someone_should_look_at_is_on_top():
+def test_nodes_that_need_attention_are_first_if_the_end_is_cut_off():
     monitoring = look(listing(node(index=1), node(index=2, status="Failure")), None)
     lines = monitoring.top(Screen(width=150, color=False, live=True)).splitlines()
     assert lines[0].startswith("ml-cluster: 2 nodes")
     assert lines[2].startswith("trn1-2")
 
 
-def test_what_aws_says_does_not_steer_the_terminal():
+def test_texts_of_aws_have_no_control_characters():
     monitoring = look(
         listing(node(status="Failure", message="\x1b[2Jgone\nand more"), message="\x1b]0;x\x07whole"), None
     )
@@ -260,7 +260,7 @@ def test_what_aws_says_does_not_steer_the_terminal():
 
 
 @pytest.mark.parametrize(("width", "columns"), [(None, 2), (150, 2), (90, 0)])
-def test_a_screen_of_medium_width_keeps_what_is_needed_at_night(width: int | None, columns: int):
+def test_a_terminal_of_medium_width_shows_the_most_important_columns(width: int | None, columns: int):
     text = look(listing(node()), None).text(Screen(width=width, color=False, live=False))
     assert text.splitlines()[0].split()[1:].count("INSTANCE") + text.splitlines()[0].split().count("TYPE") == columns
     assert "trn1-1" in text

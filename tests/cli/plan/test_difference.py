@@ -271,7 +271,7 @@ def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
     assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
 
 
-def test_what_only_provisioning_parameters_report_of_the_controller_may_be_refused():
+def test_a_controller_of_provisioning_parameters_may_be_refused():
     kind = "AWS::SageMaker::Cluster"
     old, new = (resource(kind, InstanceGroups=[group(name, 1)]) for name in ("a", "b"))
     changes = [one for one in hyperpod_changes(stack(C=old), stack(C=new)) if one.group == "a"]
@@ -281,7 +281,7 @@ def test_what_only_provisioning_parameters_report_of_the_controller_may_be_refus
     assert hyperpod_changes(stack(C=old), stack(C=api)) == ()
 
 
-def test_who_takes_a_value_of_a_custom_resource_may_change_with_it():
+def test_users_of_a_custom_resources_value_may_change_with_it():
     def bundle(text: str) -> StackTemplate:
         place = {"Fn::GetAtt": ["Own", "Prefix"]}
         return stack(Own=resource("Custom::Thing", A=text), Topic=resource("AWS::SNS::Topic", DisplayName=place))

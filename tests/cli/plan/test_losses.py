@@ -106,7 +106,7 @@ def deployed_of(fleet: str, *stacks: str) -> DeployedStacks:
     return DeployedStacks(AwsClients(region="us-west-2"), stacks, fleet=fleet)
 
 
-def test_stacks_that_left_the_file_are_named_with_the_command_that_deletes_them(
+def test_removed_stacks_are_listed_with_the_command_that_deletes_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     account = CannedAccount(
@@ -152,7 +152,7 @@ def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch
     assert section.data["not_known"] == []
 
 
-def test_a_subnet_that_stays_is_said_to_keep_its_block() -> None:
+def test_a_retained_subnet_is_reported_with_its_block() -> None:
     deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
     deployed.found["s"] = stack("AWS::EC2::Subnet", keeps=True, CidrBlock="10.1.128.0/18")
     text = difference_section([template({})], deployed).text(WIDE)

@@ -292,5 +292,5 @@ def test_what_is_named_is_found(references: References, value: Any, found: list[
 
 def test_a_text_is_reported_with_what_is_known(references: References):
     joined = {"Fn::Join": ["-", ["sagemaker", {"Ref": "AWS::StackId"}, 1]]}
-    assert references.reported(joined) == "sagemaker-…-1"
+    assert references.text(joined) == "sagemaker-…-1"
     assert list(references.texts({"a": ["x", {"b": "y"}]})) == ["x", "y"]

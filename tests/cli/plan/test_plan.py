@@ -296,7 +296,7 @@ def product(*prices: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def test_what_is_requested_of_an_instance_and_of_a_node_of_hyperpod():
+def test_price_queries_of_an_instance_and_of_a_hyperpod_node():
     requested = price_question("ec2", "trn1.32xlarge", "us-west-2")
     assert requested is not None
     assert requested.service_code == "AmazonEC2"

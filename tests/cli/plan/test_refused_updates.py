@@ -28,7 +28,7 @@ def refused(deployed: list[StackTemplate], planned: list[StackTemplate]) -> list
     return list(refused_updates(before, planned, changes))
 
 
-def test_what_others_use_is_neither_replaced_nor_taken_out() -> None:
+def test_values_that_other_stacks_import_are_neither_replaced_nor_removed() -> None:
     train = stack("train", USER)
     (one,) = refused([storage(KmsKeyId="a"), train], [storage(KmsKeyId="b"), train])
     assert (one.stack, one.where, one.used_by, one.certain) == ("storage", "Files", ("train",), True)
@@ -52,7 +52,7 @@ def test_a_refused_replacement_leaves_a_second_copy_of_what_is_retained() -> Non
     assert not one.leaves_copy, "it is removed, and not replaced"
 
 
-def test_what_is_replaced_takes_along_what_names_it() -> None:
+def test_references_to_a_replaced_resource_change_with_it() -> None:
     def network(cidr: str) -> StackTemplate:
         subnet = {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/17"}
         return stack(
@@ -77,7 +77,7 @@ def test_what_is_replaced_takes_along_what_names_it() -> None:
     assert (one.where, one.used_by) == ("Subnet", ("train",))
 
 
-def test_a_subnet_that_moves_over_one_that_is_there_still() -> None:
+def test_a_new_subnet_that_overlaps_an_existing_one() -> None:
     def network(*cidrs: str) -> StackTemplate:
         made = {f"Subnet{n}": {"Type": "AWS::EC2::Subnet", "Properties": {"CidrBlock": c}} for n, c in enumerate(cidrs)}
         return stack("network", made)

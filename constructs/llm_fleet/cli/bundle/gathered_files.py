@@ -190,7 +190,7 @@ def _nodes(clients: AwsClients, place: Place) -> Found:
         "message": listing.message,
         "note": listing.note,
         "counts": list(listing.counts),
-        "nodes": [node.reported() for node in listing.nodes],
+        "nodes": [node.as_json() for node in listing.nodes],
     }
 
 

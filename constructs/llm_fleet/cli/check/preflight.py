@@ -188,10 +188,10 @@ def _findings(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:
     """Return each problem once: one missing rule can cause several lines of the table."""
     problems = [problem for outcome in outcomes if outcome.verdict is Verdict.PROBLEM for problem in outcome.problems]
     unique = list({(problem.code, problem.message): problem for problem in problems}.values())
-    return [_reported(str(problem), screen) for problem in unique]
+    return [_finding(str(problem), screen) for problem in unique]
 
 
-def _reported(text: str, screen: Screen) -> str:
+def _finding(text: str, screen: Screen) -> str:
     head, *rest = text.split("\n")
     lines = [painted(plain_text(head), Tone.STRONG, color=screen.color), *map(plain_text, rest)]
     return "".join(f"{line}\n" for line in lines)

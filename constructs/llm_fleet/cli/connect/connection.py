@@ -180,7 +180,7 @@ class Connect:
 
     def _print(self, node: Node, words: list[str]) -> int:
         if self._arguments.json:
-            print_json({"node": node.reported(), "command": words})
+            print_json({"node": node.as_json(), "command": words})
         else:
             print(self._platform.command_line(words))
         return ExitCode.FINE
@@ -198,7 +198,7 @@ class Connect:
             return run_command(session, self._arguments.command, lambda line: print(plain_line(line), flush=True))
         lines: list[str] = []
         code = run_command(session, self._arguments.command, lines.append)
-        print_json({"node": node.reported(), "exit_code": code, "output": lines})
+        print_json({"node": node.as_json(), "exit_code": code, "output": lines})
         return code
 
     def _ssh(self, listing: Listing) -> int:

@@ -19,9 +19,9 @@ from llm_fleet.cli.importing.translation import (
     ask_for_zones,
     number,
     report_region,
-    reported,
     truth,
     unless,
+    without_none,
 )
 from llm_fleet.fleet_file.check_fleet import fleet_name_of
 from llm_fleet.fleet_file.clusters import is_parallelcluster
@@ -151,7 +151,7 @@ def translate_parallelcluster(configuration: Mapping[str, Any], requested: Reque
         **image,
         "head": head_node(head, place.of_node(head_subnet), buckets),
         "queues": {each: _queue(section, subnets[each], place, buckets) for each, section in queues.items()},
-        **reported(login={each: _pool(section, place) for each, section in pools.items()}, storage=stored.cluster),
+        **without_none(login={each: _pool(section, place) for each, section in pools.items()}, storage=stored.cluster),
         **_rest(whole, notes),
         **buckets.keys,
         **whole.overrides(Where.CLUSTER),
@@ -210,7 +210,7 @@ def _image(whole: Section, notes: Notes) -> dict[str, Any]:
         image = None
     if image is not None:
         notes.chosen(f"Image.CustomAmi {image} is kept: it must be built with ParallelCluster {DEFAULT_VERSION}")
-    return reported(
+    return without_none(
         os=unless(os, "alinux2023"), image=image, scheduler=unless(whole.take("Scheduling/Scheduler"), "slurm")
     )
 
@@ -231,7 +231,7 @@ def _rest(whole: Section, notes: Notes) -> dict[str, Any]:
     """Return the keys of the cluster itself."""
     scaling = whole.take("Scheduling/ScalingStrategy")
     settings = Section(whole.take("Scheduling/SlurmSettings"), "SlurmSettings", notes)
-    return reported(
+    return without_none(
         accounting=accounting(settings),
         slurm=slurm(settings, scaling),
         permissions_boundary=whole.take("Iam/PermissionsBoundary"),

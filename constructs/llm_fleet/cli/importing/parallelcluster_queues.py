@@ -15,7 +15,7 @@ from llm_fleet.cli.importing.parallelcluster_values import (
     scripts_and_policies,
     tags,
 )
-from llm_fleet.cli.importing.translation import amount, number, reported, truth, unless
+from llm_fleet.cli.importing.translation import amount, number, truth, unless, without_none
 from llm_fleet.rules.parallelcluster.overrides import Place
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 
@@ -26,7 +26,7 @@ def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[st
     buckets.add(section)
     multithreading = truth(section.take("DisableSimultaneousMultithreading"))
     return {
-        **reported(
+        **without_none(
             type=section.take("InstanceType"),
             root_volume=root_volume(section, "LocalStorage/RootVolume"),
             scratch=section.take("LocalStorage/EphemeralVolume/MountDir"),
@@ -49,7 +49,7 @@ def login_pool(section: Section, subnet: str | None) -> dict[str, Any]:
     """Return the keys of one pool of `login`; `subnet`: its own subnet, if any."""
     scripts_and_policies(section)
     return {
-        **reported(
+        **without_none(
             type=section.take("InstanceType"),
             count=number(section.take("Count")),
             subnet=subnet,
@@ -93,7 +93,7 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
         _report_placement(section, instances)
     return {
         **instances,
-        **reported(
+        **without_none(
             capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
             allocation=section.take("AllocationStrategy"),
             exclusive=_exclusive(section, instances),
@@ -166,7 +166,7 @@ def _resource(section: Section) -> dict[str, Any]:
     if section.take(_NO_EFFECT) is not None:
         section.notes.left_out(f"{section.say(_NO_EFFECT)}: it has no effect")
     return {
-        **reported(
+        **without_none(
             type=one if not listed else None,
             types=listed,
             min=unless(number(section.take("MinCount")), 0),
@@ -185,7 +185,7 @@ def _resource(section: Section) -> dict[str, Any]:
 
 def _said_of_both(section: Section) -> dict[str, Any]:
     """Return the keys that queues and compute resources have in common."""
-    return reported(
+    return without_none(
         placement=placement(section),
         reservation=reservation(section),
         gpu_health_check=truth(section.take("HealthChecks/Gpu/Enabled")),
@@ -213,7 +213,7 @@ def slurm(section: Section, scaling: Any) -> dict[str, Any]:
             "queues are updated with DRAIN, the fleet's default: no job is killed and the compute fleet is not stopped"
         )
     return {
-        **reported(
+        **without_none(
             scaledown="never" if idle == -1 else amount(unless(idle, 10), "min"),
             scaling=unless(scaling, "all-or-nothing"),
             queue_update=unless(strategy, "DRAIN"),
@@ -230,7 +230,7 @@ def accounting(section: Section) -> dict[str, Any]:
     host, _, port = str(section.take("Database/Uri") or "").partition(":")
     slurmdbd = section.take("ExternalSlurmdbd/Host")
     dbd_port = number(section.take("ExternalSlurmdbd/Port"))
-    return reported(
+    return without_none(
         endpoint=host or None,
         slurmdbd=slurmdbd,
         port=number(port) or dbd_port or None,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from llm_fleet.cli.importing.translation import Notes, amount, number, reported, truth, unless
+from llm_fleet.cli.importing.translation import Notes, amount, number, truth, unless, without_none
 from llm_fleet.fleet_file.fleet import FSX
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
@@ -149,13 +149,13 @@ def tags(section: Section) -> dict[str, str] | None:
 def root_volume(section: Section, path: str) -> Any:
     """Return the root volume: its size, or a mapping if it has other keys."""
     size = amount(section.take(f"{path}/Size"), "GiB")
-    more = reported(
+    more = without_none(
         type=section.take(f"{path}/VolumeType"),
         iops=number(section.take(f"{path}/Iops")),
         throughput=amount(section.take(f"{path}/Throughput"), "MiB/s"),
         encrypted=truth(section.take(f"{path}/Encrypted")),
     )
-    return {**reported(size=size), **more} if more else size
+    return {**without_none(size=size), **more} if more else size
 
 
 def dcv(section: Section) -> dict[str, Any] | None:
@@ -168,7 +168,7 @@ def dcv(section: Section) -> dict[str, Any] | None:
                 f"{section.say('Dcv')} allows connections through Session Manager only, the fleet's default; "
                 "ParallelCluster's default is from everywhere: set `dcv: {allowed_from: …}` to allow CIDR blocks"
             )
-        return reported(port=unless(port, 8443), allowed_from=allowed)
+        return without_none(port=unless(port, 8443), allowed_from=allowed)
     if enabled is not None or port is not None or allowed is not None:
         section.notes.left_out(f"{section.say('Dcv')}: it is off")
     return None
@@ -277,12 +277,12 @@ def fleet_lustre(settings: Any, mount: Any, section: Section) -> dict[str, Any] 
     )
     if "DeletionPolicy" in given:
         section.notes.left_out(f"{section.where}.DeletionPolicy: the fleet's file systems are always kept")
-    backups = reported(
+    backups = without_none(
         keep=amount(unless(number(given.get("AutomaticBackupRetentionDays")), 0), "days"),
         at=given.get("DailyAutomaticBackupStartTime"),
         copy_tags=truth(given.get("CopyTagsToBackups")),
     )
-    return reported(
+    return without_none(
         deployment=unless(given.get("DeploymentType", _SCRATCH), "PERSISTENT_2"),
         storage=unless(given.get("StorageType"), "SSD"),
         size=amount(given.get("StorageCapacity"), "GiB"),
@@ -319,7 +319,7 @@ class Storages:
 
 def shared_storage(sections: Iterable[Section]) -> Storages:
     """Return the storage: the first new Lustre file system becomes the fleet's, which is kept without the cluster."""
-    reported_of = Storages()
+    storages = Storages()
     named = [(section, str(section.take("Name"))) for section in sections]
     for section, name in named:
         kind, mount = section.take("StorageType"), section.take("MountDir")
@@ -328,16 +328,16 @@ def shared_storage(sections: Iterable[Section]) -> Storages:
         settings: Any = section.take(settings_key) if settings_key else None
         settings = {} if settings is None else settings
         is_taken = any(other == FSX for each, other in named if each is not section)
-        if kind == "FsxLustre" and id is None and FSX not in reported_of.fleet and not is_taken:
+        if kind == "FsxLustre" and id is None and FSX not in storages.fleet and not is_taken:
             lustre = fleet_lustre(settings, mount, section)
             if lustre is not None:
-                reported_of.fleet[FSX] = lustre
+                storages.fleet[FSX] = lustre
                 section.leave_rest(f"not available for a storage of type {kind}")
                 continue
         section.leave_rest(f"not available for a storage of type {kind}")
         path = mount if not isinstance(mount, str) or mount.startswith("/") else f"/{mount}"
-        entry = reported(type=kind, mount=path, id=id, settings=settings)
-        reported_of.cluster[name] = entry
+        entry = without_none(type=kind, mount=path, id=id, settings=settings)
+        storages.cluster[name] = entry
         if id is None and "DeletionPolicy" not in settings:
             section.notes.chosen(f"{section.where} is kept when the cluster is deleted: it has no DeletionPolicy")
-    return reported_of
+    return storages

@@ -148,7 +148,7 @@ class Translation:
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
-def reported(**keys: Any) -> dict[str, Any]:
+def without_none(**keys: Any) -> dict[str, Any]:
     """Return the keys that have a value; `type_` becomes `type`."""
     return {key.rstrip("_"): value for key, value in keys.items() if value is not None and value not in ([], {})}
 

@@ -213,7 +213,7 @@ def _from_reports(
         return
     stored = _stored(clients, place)
     if stored is None:
-        _report_unreported(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
+        _remark_without_result(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
         return
     reported: list[str] = []
     nodes = [node for node in {**dict.fromkeys(unreported), **stored.newest} if node in stored.newest]
@@ -231,7 +231,7 @@ def _from_reports(
             f"CloudWatch has no result of {counted(len(reported), 'node')}; read from the reports in {stored.uri}: "
             f"{_listed(reported)}"
         )
-    _report_unreported(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
+    _remark_without_result(gathered, [node for node in unreported if found[node].source is Source.NOTHING])
 
 
 def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
@@ -239,7 +239,7 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
     return None if uri is None else stored_reports(clients.client("s3"), uri)
 
 
-def _report_unreported(gathered: Gathered, nodes: list[str]) -> None:
+def _remark_without_result(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
             f"neither CloudWatch nor a report has a start of {counted(len(nodes), 'node')}: {_listed(nodes)}; a node "

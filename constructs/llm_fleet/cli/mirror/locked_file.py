@@ -106,7 +106,7 @@ class FolderStore:
     def put(self, key: str, file: Path) -> None:
         """Copy `file` to a temporary name, then rename it."""
         target = self._folder / key
-        with _reported(self._folder):
+        with _errors_reported(self._folder):
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, draft = tempfile.mkstemp(dir=target.parent.parent, prefix=".llm-fleet-")
             os.close(handle)
@@ -119,7 +119,7 @@ class FolderStore:
 
     def sha256(self, key: str) -> str:
         """Read the file."""
-        with _reported(self._folder), (self._folder / key).open("rb") as file:
+        with _errors_reported(self._folder), (self._folder / key).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -134,7 +134,7 @@ class S3Store:
 
     def sizes(self) -> Mapping[str, int]:
         """List the objects below the prefix."""
-        with _reported(f"s3://{self._bucket}"):
+        with _errors_reported(f"s3://{self._bucket}"):
             pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
             return {
                 item.get("Key", "").removeprefix(self._prefix): item.get("Size", 0)
@@ -144,7 +144,7 @@ class S3Store:
 
     def put(self, key: str, file: Path) -> None:
         """Upload `file`, in parts if it is large; S3 verifies it, and shows it when it is complete."""
-        with _reported(f"s3://{self._bucket}"):
+        with _errors_reported(f"s3://{self._bucket}"):
             self._client.upload_file(
                 str(file), self._bucket, self._prefix + key, ExtraArgs={"ChecksumAlgorithm": "SHA256"}
             )
@@ -152,7 +152,7 @@ class S3Store:
     def sha256(self, key: str) -> str:
         """Read the object."""
         digest = hashlib.sha256()
-        with _reported(f"s3://{self._bucket}"):
+        with _errors_reported(f"s3://{self._bucket}"):
             body = self._client.get_object(Bucket=self._bucket, Key=self._prefix + key)["Body"]
             for block in body.iter_chunks(_BLOCK):
                 digest.update(block)
@@ -165,12 +165,12 @@ def _client(region: str | None) -> "S3Client":
     except ImportError:
         remedy = "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
         refuse(Code.MIRROR_STORE, "a mirror in S3 requires boto3, which is not installed", remedy)
-    with _reported("S3"):
+    with _errors_reported("S3"):
         return boto3.client("s3", region_name=region)
 
 
 @contextmanager
-def _reported(place: object) -> Generator[None]:
+def _errors_reported(place: object) -> Generator[None]:
     """Raise errors of the disk or of S3 as `FleetError`."""
     try:
         yield

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("nodes") as step:
         monitoring = seen.look(lambda count: step(said=f"{count} nodes"))
     if arguments.json:
-        print_json(monitoring.reported())
+        print_json(monitoring.as_json())
     else:
         print(monitoring.text(Screen.of_output()), end="")
     return monitoring.exit_code

@@ -70,7 +70,7 @@ class Node:
         """Group and number, e.g. `trn1-3`."""
         return f"{self.group}-{self.index}"
 
-    def reported(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the node for `--json`, without unknown values."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "running"}
         return {"label": self.label} | {name: value for name, value in fields.items() if value not in (None, "")}

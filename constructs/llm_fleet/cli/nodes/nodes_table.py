@@ -41,9 +41,9 @@ class NodeRow:
         parts = (self.differs, self.node.message if self.node else "", self.slurm.reason if self.slurm else "")
         return "; ".join(part for part in parts if part)
 
-    def reported(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the row or the view for `--json`."""
-        found: dict[str, Any] = self.node.reported() if self.node else {}
+        found: dict[str, Any] = self.node.as_json() if self.node else {}
         if self.slurm:
             slurm = {"name": self.slurm.name, "state": self.slurm.state, "reason": self.slurm.reason}
             found["slurm"] = {**slurm, "jobs": list(self.slurm.jobs)}
@@ -253,12 +253,12 @@ class NodesView:
         rows = sorted(self.rows, key=lambda row: not row.is_bad)
         return "".join(f"{line}\n" for line in lines) + nodes_table(rows, screen).text(screen)
 
-    def reported(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the row or the view for `--json`."""
         return {
             "name": self.listing.name,
             "status": self.listing.status,
-            "nodes": [row.reported() for row in self.rows],
+            "nodes": [row.as_json() for row in self.rows],
             "summary": list(summary(self.listing, self.rows)),
             "not_checked": self.unseen,
         }

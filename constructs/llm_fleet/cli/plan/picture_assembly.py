@@ -252,14 +252,14 @@ class References:
         """Yield every text within `value`."""
         return (part for part in values_in(value) if isinstance(part, str))
 
-    def reported(self, value: Any) -> str:
+    def text(self, value: Any) -> str:
         """Return `value` as text, with `…` for values that are resolved at deployment."""
         if isinstance(value, dict):
             known = cast("dict[str, Any]", value)
             joined = known.get("Fn::Join")
             if isinstance(joined, list):
                 glue, pieces = cast("tuple[str, list[Any]]", joined)
-                return glue.join(self.reported(piece) for piece in pieces)
+                return glue.join(self.text(piece) for piece in pieces)
             return _UNKNOWN
         return str(value)
 

@@ -110,11 +110,11 @@ def _described(scene: Scene) -> str:
     cards = [
         f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in scene.things.values()
     ]
-    links = [_reported(link, scene) for link in scene.links]
+    links = [_sentence(link, scene) for link in scene.links]
     return f"Region {scene.region}. {'; '.join([*boxes, *cards, *links])}."
 
 
-def _reported(link: Link, scene: Scene) -> str:
+def _sentence(link: Link, scene: Scene) -> str:
     how = f" ({link.how})" if link.how else ""
     ends = [_short(scene.things[key]) for key in (link.source, link.target)]
     return f"{ends[0]} {link.verb} {ends[1]}{how}"
@@ -156,7 +156,7 @@ def _line(line: Line, scene: Scene) -> str:
     verb = link.verb.name.casefold()
     start, *rest = line.points
     path = f"M{start[0]:g} {start[1]:g}" + "".join(f" L{x:g} {y:g}" for x, y in rest)
-    reported = f"<title>{escape(_reported(link, scene))}</title>"
+    reported = f"<title>{escape(_sentence(link, scene))}</title>"
     return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{reported}</g>'
 
 

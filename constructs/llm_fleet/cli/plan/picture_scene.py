@@ -228,7 +228,7 @@ def _of_repository(view: View, association: Resource) -> Iterator[Link]:
     for system in view.named(association, known.get("FileSystemId"), FILE_SYSTEM):
         path = known.get("DataRepositoryPath")
         made = view.named(association, path, BUCKET)
-        keys = [bucket.key for bucket in made] or [str(view.references.reported(path)).split("/")[2]]
+        keys = [bucket.key for bucket in made] or [str(view.references.text(path)).split("/")[2]]
         for key in keys:
             yield Link(source=system.key, target=key, verb=Verb.SYNCS, how=str(known.get("FileSystemPath", "")))
 
@@ -285,9 +285,9 @@ def vpcs_of(view: View, things: Iterable[Thing]) -> tuple[Vpc, ...]:
 
 
 def _made(view: View, vpc: Resource) -> Vpc:
-    blocks = [view.references.reported(vpc.properties.get("CidrBlock", "of IPAM"))]
+    blocks = [view.references.text(vpc.properties.get("CidrBlock", "of IPAM"))]
     blocks += [
-        view.references.reported(one.properties.get("CidrBlock", "of IPAM"))
+        view.references.text(one.properties.get("CidrBlock", "of IPAM"))
         for one in view.of_type("AWS::EC2::VPCCidrBlock")
         if vpc in view.named(one, one.properties.get("VpcId"))
     ]
@@ -296,8 +296,8 @@ def _made(view: View, vpc: Resource) -> Vpc:
         if vpc in view.named(subnet, subnet.properties.get("VpcId")):
             known = subnet.properties
             zone = known.get("AvailabilityZoneId") or known.get("AvailabilityZone")
-            title = f"{_name(subnet)} subnet {view.references.reported(known.get('CidrBlock', ''))}"
-            zones.setdefault(view.references.reported(zone), []).append(Subnet(key=subnet.key, title=title))
+            title = f"{_name(subnet)} subnet {view.references.text(known.get('CidrBlock', ''))}"
+            zones.setdefault(view.references.text(zone), []).append(Subnet(key=subnet.key, title=title))
     return Vpc(
         key=vpc.key,
         title=f"VPC {' + '.join(blocks)}",

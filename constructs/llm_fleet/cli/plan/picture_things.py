@@ -31,7 +31,7 @@ def cluster_things(view: View) -> Iterator[Thing]:
 
 
 def _cluster_card(view: View, cluster: Resource, kind: str, lines: Iterable[str]) -> Thing:
-    title = f"{kind} {view.references.reported(cluster.properties.get('ClusterName', ''))}"
+    title = f"{kind} {view.references.text(cluster.properties.get('ClusterName', ''))}"
     places = view.places(cluster, cluster.properties)
     return card_of(cluster, title, some(lines, _MOST_LINES), Tone.COMPUTE, subnets=places)
 
@@ -121,7 +121,7 @@ def _notebook(view: View, notebook: Resource) -> Thing:
 
 def _studio(view: View, domain: Resource) -> Thing:
     profiles = [
-        view.references.reported(one.properties["UserProfileName"])
+        view.references.text(one.properties["UserProfileName"])
         for one in view.of_type("AWS::SageMaker::UserProfile")
         if domain in view.named(one, one.properties.get("DomainId"))
     ]
@@ -134,7 +134,7 @@ def _studio(view: View, domain: Resource) -> Thing:
 def _training_job(view: View, machine: Resource) -> Thing | None:
     """Return the card of a state machine that creates training jobs; `None` for others."""
     definition = machine.properties.get("DefinitionString")
-    found = _MACHINES.search(view.references.reported(definition))
+    found = _MACHINES.search(view.references.text(definition))
     if found is None:
         return None
     lines = (count(found.group(2), found.group(1)),)
@@ -144,7 +144,7 @@ def _training_job(view: View, machine: Resource) -> Thing | None:
 def _sagemaker_card(
     view: View, resource: Resource, kind: str, name: str, lines: Iterable[str], subnets: Iterable[str]
 ) -> Thing:
-    title = f"{kind} {view.references.reported(resource.properties.get(name, ''))}".strip()
+    title = f"{kind} {view.references.text(resource.properties.get(name, ''))}".strip()
     return card_of(resource, title, (line for line in lines if line), Tone.COMPUTE, subnets=subnets)
 
 
@@ -191,7 +191,7 @@ def _balancer(view: View, balancer: Resource) -> Thing:
 
 
 def _inference_service(view: View, service: Resource) -> Thing:
-    name = view.references.reported(service.properties.get("ServiceName", ""))
+    name = view.references.text(service.properties.get("ServiceName", ""))
     network = service.properties.get("NetworkConfiguration")
     desired = service.properties.get("DesiredCount", 1)
     hosts = tuple(line for one in view.body(service) for line in _hosts(view, one, desired))
@@ -262,7 +262,7 @@ def _bucket_name(view: View, bucket: Resource) -> str:
     """Return its name, with `…` for parts that are resolved at deployment; the construct's name if it has none."""
     name = bucket.properties.get("BucketName")
     if name is not None:
-        return short(view.references.reported(name))
+        return short(view.references.text(name))
     return construct_name(bucket.path, bucket.logical_id).removeprefix("Bucket-")
 
 
@@ -306,7 +306,7 @@ def _alarms(view: View, alarms: list[Resource], dashboards: int) -> Thing:
 def _alarm_name(view: View, alarm: Resource) -> str:
     """Return its name without the prefix of the stack, which is on the card."""
     name = alarm.properties.get("AlarmName")
-    reported = view.references.reported(name) if name is not None else _name(alarm)
+    reported = view.references.text(name) if name is not None else _name(alarm)
     return reported.removeprefix(f"{alarm.stack}-")
 
 

@@ -169,8 +169,8 @@ def hyperpod_upgrade(
     chosen = [group for group in groups if not only or group.name in only]
     chosen.sort(key=lambda group: order.index(group.role) if group.role in order else len(order))
     plan = UpgradePlan(about=str(place), groups=chosen)
-    plan.lost = [_reported(effect) for effect in software_update().lost]
-    plan.kept = [_reported(effect) for effect in software_update().kept]
+    plan.lost = [_effect_text(effect) for effect in software_update().lost]
+    plan.kept = [_effect_text(effect) for effect in software_update().kept]
     _of_file(plan, fleet, config)
     _of_groups(plan, image)
     _of_accounting(plan, cluster)
@@ -245,7 +245,7 @@ def _steps(role: str | None, hook: str | None, script: str | None, config: "Hype
     return (*(name for name in shipped if name not in skipped), *own)
 
 
-def _reported(effect: Effect) -> str:
+def _effect_text(effect: Effect) -> str:
     where = f"{effect.what} ({effect.on})" if effect.on else effect.what
     return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
 
@@ -298,7 +298,7 @@ def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
             "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
             "the AMI's database may have another name: `sudo mysql -e 'show databases'`"
         )
-    plan.lost += [_reported(effect) for effect in software_update().controller_lost]
+    plan.lost += [_effect_text(effect) for effect in software_update().controller_lost]
 
 
 def _commands(
@@ -353,7 +353,7 @@ def parallelcluster_upgrade(
         plan.warnings.append("nothing changes: it has this version and this image")
         return plan
     plan.warnings += plan_text(changes).rstrip().splitlines()
-    plan.lost = [_reported(effect) for effect in software_update().parallelcluster_lost]
+    plan.lost = [_effect_text(effect) for effect in software_update().parallelcluster_lost]
     plan.kept = ["shared file systems and buckets: they are not part of the cluster"]
     plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` if it creates a new cluster"]
     plan.before = ["llm-fleet parallelcluster update-plan --deployed OLD --planned NEW   # shows all changes"]
@@ -383,7 +383,7 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
         GroupUpgrade(name="hosts", nodes=number, current=name, wanted=wanted)
         for name, number in (running or {"unknown": 0}).items()
     ]
-    plan.lost = [_reported(effect) for effect in software_update().service_lost]
+    plan.lost = [_effect_text(effect) for effect in software_update().service_lost]
     plan.kept = ["the model, in its bucket or in the shared cache; the load balancer's name and certificate"]
     plan.warnings = [
         "a host with the new image starts before an old one ends; tasks on the old host finish their requests first"
