@@ -96,7 +96,7 @@ def _detach(output: int, runner: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    # Reopened for a pipe.
+    # New streams: the runner's may be files, this is a pipe.
     sys.stdout = sys.stderr = open(1, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 

@@ -46,9 +46,7 @@ def find(node: Node, name: str, *, version: str = "") -> Download:
     if fitting:
         fail(Code.NOT_PINNED, f"{requested} is pinned in several versions: {_reported(fitting)}", final=True)
     if node.manifest.downloads.source == "none":
-        fail(
-            Code.PACKAGE_MISSING, f"{requested} is not on this node, and downloads are off in this fleet", final=True
-        )
+        fail(Code.PACKAGE_MISSING, f"{requested} is not on this node, and downloads are off in this fleet", final=True)
     others = f"; pinned are {_reported(named)}" if named else ""
     fail(Code.NOT_PINNED, f"{requested} is not pinned for {system}{others}", final=True)
 

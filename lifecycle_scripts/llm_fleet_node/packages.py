@@ -42,8 +42,8 @@ def install(node: Node, names: Sequence[str], *, hold: bool = False) -> None:
     """Install the packages `names`, also `name=version`, if missing. `hold`: exclude them from system upgrades.
 
     Missing packages come with their dependencies from the manifest's downloads. Raises `Failure`: LFN85 if downloads
-    are off, LFN86 if a package is not pinned, LFN87 to LFN90 if a download fails, LFN91 and LFN92 if the package manager
-    fails.
+    are off, LFN86 if a package is not pinned, LFN87 to LFN90 if a download fails, LFN91 and LFN92 if the package
+    manager fails.
     """
     manager = manager_of(node.host)
     missing = _missing(manager, names)

@@ -117,7 +117,7 @@ class Start:
             "content_hash": reported.content_hash,
         }
         prepared = prepare(self._requested, reported, self._places, self._limits, say, self._story)
-        from llm_fleet_node.take_steps import take_steps  # the rest of the package is not needed to report a broken bundle
+        from llm_fleet_node.take_steps import take_steps  # not needed to report a broken bundle
 
         return take_steps(prepared, self._requested, self._limits, self._log, self._started, self._story)
 

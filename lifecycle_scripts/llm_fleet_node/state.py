@@ -47,8 +47,8 @@ class State:
     def save(self, *, sync: bool = False) -> None:
         """Write the state atomically.
 
-        `sync`: flush to disk, at the end of a run. Before that, a killed runner loses nothing, and after a power failure
-        the boot id differs, so that every step is applied again.
+        `sync`: flush to disk, at the end of a run. Before that, a killed runner loses nothing, and after a power
+        failure the boot id differs, so that every step is applied again.
         """
         draft = self._folder / f"{NAME}.new"
         text = json.dumps({**self._key, "steps": self._steps}, indent=1)

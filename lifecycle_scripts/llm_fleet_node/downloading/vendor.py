@@ -76,9 +76,7 @@ def _save(answer: HTTPResponse, part: Path, size: int, deadline: float) -> None:
         for block in iter(lambda: answer.read(_BLOCK), b""):
             target.write(block)
             if target.tell() > size:  # codespell:ignore tell
-                fail(
-                    Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the pinned {size} bytes"
-                )
+                fail(Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the pinned {size} bytes")
             if time.monotonic() > deadline:
                 raise TimeoutError("timeout")
     if part.stat().st_size < size:

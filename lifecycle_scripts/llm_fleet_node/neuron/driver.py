@@ -12,7 +12,7 @@ _LOADED = "/sys/module/neuron"
 
 
 def driver_version(host: Host) -> Optional[str]:
-    """Return the version of the loaded driver, otherwise of the one the kernel would load; `None` if none.""" 
+    """Return the version of the loaded driver, otherwise of the one the kernel would load; `None` if none."""
     running = host.read(f"{_LOADED}/version")
     if running:
         return running.strip()

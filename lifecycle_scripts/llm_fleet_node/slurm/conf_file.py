@@ -59,7 +59,7 @@ class ConfFile:
 
 
 def read(host: Host, etc: str, *, ours: bool = True) -> Optional[ConfFile]:
-    """Return slurm.conf of the folder `etc` with its includes; `None` if missing. Not `ours`: without llm-fleet's block."""
+    """Return slurm.conf of the folder `etc` with its includes; `None` if missing. `ours`: with our block."""
     text = host.read(f"{etc}/{NAME}")
     if text is None:
         return None

@@ -38,7 +38,7 @@ WantedBy=timers.target
 def put(host: Host, *, drains: bool = True) -> None:
     """Enable and start the timer with its current files.
 
-    Not `drains`: an unhealthy node, such as a controller, is only reported: the unit fails, with the reason in its journal.
+    Not `drains`: an unhealthy node, such as a controller, is only reported: the unit fails, and its journal has why.
     """
     service = _SERVICE.format(command=HEALTH_CHECK if drains else f"{HEALTH_CHECK} --report")
     for kind, text in (("service", service), ("timer", _TIMER)):

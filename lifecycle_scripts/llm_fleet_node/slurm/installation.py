@@ -22,7 +22,7 @@ class Installation:
     etc: str
     """Folder of its configuration."""
     by_platform: bool
-    """Whether the platform installed it; its agent then writes slurm.conf and the munge key, otherwise llm-fleet does."""
+    """Whether the platform installed it; its agent then writes slurm.conf and munge key, otherwise llm-fleet does."""
 
 
 def find(host: Host) -> Optional[Installation]:

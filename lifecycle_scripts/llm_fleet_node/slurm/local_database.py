@@ -35,8 +35,8 @@ GRANT ALL ON {database}.* TO '{user}'@'localhost';
 def prepare(host: Host, etc: str) -> None:
     """Make sure that MariaDB runs with slurmdbd's database and user. Raises `Failure`.
 
-    The password is generated once and kept in slurmdbd.conf, which is written first: after a kill, the next run reads it
-    from there.
+    The password is generated once and kept in slurmdbd.conf, which is written first: after a kill, the next run reads
+    it from there.
     """
     unit = unit_name(host)
     settings = _put_settings(host)

@@ -61,7 +61,7 @@ def _check_roots_alone(host: Host, *paths: str) -> None:
         found = host.path(path).lstat()
         if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
             reported = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
-            fail(Code.MUNGE_KEY, f"{path} can be written by other users than root ({reported}), so the key may be known", final=True)
+            fail(Code.MUNGE_KEY, f"{path} is writable for other users than root ({reported})", final=True)
 
 
 def _make(host: Host, place: str) -> None:
@@ -92,7 +92,7 @@ def _read(host: Host, path: str) -> str:
     try:
         return host.read(path) or ""
     except OSError as error:
-        fail(Code.MUNGE_KEY, f"{path} cannot be read: {error.strerror}; check that root owns it and that the server does not squash root")
+        fail(Code.MUNGE_KEY, f"{path} cannot be read: {error.strerror}; is it root's, and not squashed by the server?")
 
 
 def _put(host: Host, key: str) -> None:

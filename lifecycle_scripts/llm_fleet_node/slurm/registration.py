@@ -17,7 +17,7 @@ SENT = "/run/slurm/conf"
 """Link to the configuration that slurmd has fetched."""
 _FIELD = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 _REASON = re.compile(r"\bReason=(.*?)(?: \[([^\s\[\]@]+)@[^\s\]]+\].*)?$")
-"""The reason, and the user who set it: `Reason=TEXT [USER@TIME]`. Source: src/api/node_info.c, slurm_sprint_node_table."""
+"""The reason and its user: `Reason=TEXT [USER@TIME]`. Source: src/api/node_info.c, slurm_sprint_node_table."""
 _NOT_RESPONDING = "*"
 _SLURM_USER = "slurm"
 """SlurmUser in the slurm.conf of HyperPod and llm-fleet; Slurm's default is root."""

@@ -15,8 +15,8 @@ NO_TASKS = "task/none"
 _INTERVAL = "300"
 """Seconds between two health checks of a node."""
 NOT_SUBMITTERS = "MEMLOCK,NOFILE"
-"""Limits that jobs get from slurmd instead of the submitting shell: EFA locks the memory that it sends from, and shells of
-login nodes have low limits for locked memory and open files."""
+"""Limits that jobs get from slurmd instead of the submitting shell: EFA locks the memory that it sends from, and login
+nodes have low limits for locked memory and open files."""
 _LIMITS = ("propagateresourcelimits", "propagateresourcelimitsexcept")
 _CHECKS = ("healthcheckprogram", "healthcheckinterval", "healthchecknodestate")
 

@@ -40,7 +40,7 @@ class Storage:
 def write(host: Host, etc: str, storage: Storage) -> None:
     """Write slurmdbd.conf, readable only for SlurmUser, and the probe. Raises `Failure` for an invalid password."""
     if any(character in storage.password for character in _FORBIDDEN):
-        fail(Code.DATABASE_SECRET, "slurmdbd.conf does not support a password with a #, a quote, a backslash or a line break")
+        fail(Code.DATABASE_SECRET, "slurmdbd.conf allows no #, quote, backslash or line break in a password")
     name = own_name(host)
     lines = {
         "AuthType": "auth/munge",
