@@ -94,9 +94,10 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
     field = field_at(model, path)
     if error["type"] in _MAPPING_TYPES and field is not None and field.examples and isinstance(field.examples[-1], str):
         remedy += f", e.g. `{path[-1]}: {field.examples[-1]}`"
+    key = f"`{written[-1]}`" if written and isinstance(written[-1], str) else "this"
     problem = Problem(
         code=Code.WRONG_TYPE,
-        message=f"this must be {expected}, but is {_noun(given)}",
+        message=f"{key} must be {expected}, but is {_noun(given)}",
         remedy=remedy,
         value=given,
     )

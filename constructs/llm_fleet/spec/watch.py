@@ -249,7 +249,7 @@ class JobWatch(Spec):
     checkpoints: CheckpointLayout | None = None
     """Checkpoint layout. Default: as in `watch`."""
     grace_minutes: Annotated[Minutes | None, Field(alias="grace"), _GRACE] = None
-    """Training time before a condition is applied. Default: as in `watch`."""
+    """Training time before the conditions apply. Default: as in `watch`."""
 
 
 class WatchedJobs(Spec):
@@ -285,7 +285,7 @@ class WatchSpec(Spec):
     checkpoints: CheckpointLayout = CheckpointLayout(known="any")
     """Checkpoint layout: `hugging-face`, `neuronx-distributed`, `llm-fleet`, or a pattern. Default: `any`."""
     grace_minutes: Annotated[Minutes, Field(alias="grace"), _GRACE] = _FACTS.grace_minutes
-    """Training time before a spike, a stall or a drop is applied. Default: `30 min`."""
+    """Training time before the conditions for a spike, a stall or a drop apply. Default: `30 min`."""
     others: Mapping[str, WatchedJobs] = {}
     """Jobs that notebooks, the SDK or a pipeline start, by a name of your choice. Default: none."""
 
