@@ -108,7 +108,9 @@ def time_service_offset(host: Host) -> Optional[float]:
     except CommandFailed:
         return None
     match, last = _CHRONY.search(reported), _CHRONY_LAST.search(reported)
-    if match is None or last is None or "Not synchronised" in reported or not _is_fresh(_seconds_of(last.group(1))):
+    if match is None or last is None or not _is_fresh(_seconds_of(last.group(1))):
+        return None
+    if "Not synchronised" in reported:  # codespell:ignore synchronised
         return None
     return float(match.group(1)) * (1 if match.group(2) == "fast" else -1)
 

@@ -36,7 +36,7 @@ def logged_in(node: Node, image: str) -> Generator[Mapping[str, str], None, None
     folder.chmod(0o700)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC  # codespell:ignore wronly
-    handle = os.open(folder / ".credentials", flags, 0o600)
+        handle = os.open(folder / ".credentials", flags, 0o600)
         with open(handle, "w", encoding="utf-8") as file:
             file.write(f"machine {registry.group(1)} login AWS password {password}\n")
         yield {"ENROOT_CONFIG_PATH": str(folder)}

@@ -2,7 +2,8 @@
 
 Each tool holds `/etc/passwd.lock` and similar files with its process id, made with a hard link. The next tool removes
 a lock whose process has ended. Two kinds of locks would block every tool forever: one without a process id, after a
-power failure, and one whose id now belongs to another program, as after a reboot. (shadow's `lib/commonio.c`; tried with shadow 4.17.)
+power failure, and one whose id now belongs to another program, as after a reboot. (shadow's
+`lib/commonio.c`; tested with shadow 4.17.)
 """
 
 from __future__ import annotations
