@@ -24,7 +24,7 @@ class NeuronInstance:
     target: str
     """The compiler's target; a compiled model runs on all families of its target."""
     tensor_parallel: tuple[int, ...]
-    """Supported tensor parallel degrees, ascending; empty where no source lists them."""
+    """Supported tensor parallel degrees, ascending; empty where unknown."""
 
     @property
     def cores(self) -> int:
@@ -209,7 +209,7 @@ def ami_releases() -> Mapping[str, str | None]:
 
 
 def ami_for(driver_version: str) -> str:
-    """Return the newest AMI release that presumably has `driver_version`, or else the newest of all."""
+    """Return the newest AMI release with `driver_version` by `ami_releases`, or else the newest of all."""
     releases = ami_releases()
     carrying = [release for release, driver in releases.items() if driver == driver_version]
     return max(carrying or releases)

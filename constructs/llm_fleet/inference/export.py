@@ -178,8 +178,8 @@ class ModelExport(Construct):
 
         - `export`: the checkpoint, and the capacity for the export. Default: the smallest type of the service's family
           with enough host memory and cores, since a host that can serve an exported model often cannot export it:
-          `inf2.xlarge` has 16 GiB. Whether an export on Fargate has the same result as on a Neuron host is not
-          documented by the makers of the image.
+          `inf2.xlarge` has 16 GiB. The makers of the image do not say whether an export on Fargate has the same
+          result as on a Neuron host.
         - `service`: the service that will serve it. Its model is the destination, and its server's sizes and image
           define the compilation; without `tensor_parallel`, all cores of its instance type are used.
         - `name`: default: generated from the construct's path.
