@@ -76,7 +76,7 @@ def test_the_texts_of_a_code_are_found_in_the_sources():
     reported = reported_codes()
     # In the call itself, by a constant of the file, by a rule that many codes share, by a variable of the function.
     assert "fleet" in reported["Code.FILE_EMPTY"][0].remedy
-    assert reported["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("put inf1 and inf2 into an inference service")
+    assert reported["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("use inf1 and inf2 in an inference service")
     assert reported["Code.CONTROLLER_TWICE"][0].remedy
     assert reported["Code.PC_SPOT_PRICE"][0].message
 
