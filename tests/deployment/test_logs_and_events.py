@@ -60,8 +60,8 @@ def test_each_node_is_reported_with_the_step_and_the_code(say: Say, night: BadNi
     assert (runs[night.well]["outcome"], runs[night.well]["code"]) == ("ok", "OK")
     failed = runs[night.failed]
     assert (failed["step"], failed["code"], failed["cause"]) == ("mount_lustre", "LFN31", "mount: server not found")
-    assert failed["remedy"].startswith("look at what the command said")
-    reported(3, say("logs").out, "LFN31 on 3 nodes remedy: look at what the command said, above and in the log")
+    assert failed["remedy"].startswith("read the output of the command")
+    reported(3, say("logs").out, "LFN31 on 3 nodes remedy: read the output of the command above and in the log")
     assert failed["failed_before"] == 1
 
 
@@ -70,7 +70,7 @@ def test_an_empty_stream_is_made_good_by_the_report(say: Say, night: BadNight) -
     said = say("logs", "--json")
     silent = next(one for one in said.json["runs"] if one["node"] == night.silent)
     assert (silent["source"], silent["step"], silent["code"]) == ("report", "mount_lustre", "LFN31")
-    assert any("told from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
+    assert any("read from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
     reported(4, say("logs").err, "CloudWatch has no result of")
     assert {step["name"]: step["state"] for step in silent["steps"]}["training_environment"] == "not reached"
 
@@ -121,7 +121,7 @@ def test_events_come_once_with_the_message_that_the_list_leaves_out(say: Say, ni
     assert night.failed in row
     assert "Instances are going" not in said.out
     assert "remedy: `llm-fleet check` shows in which AZs the type is offered" in said.out
-    assert "it is InService" in said.out
+    assert "us-west-2: InService" in said.out
 
 
 def test_scale_in_is_reported_when_all_is_requested_for(say: Say) -> None:
@@ -160,7 +160,7 @@ def test_what_aws_refuses_is_named(
         night.fleet.aws.refuse_calls(code, service="sagemaker", operation="ListClusterEvents", times=0)
     assert said.code == 3
     assert named in said.err
-    assert "it is InService" in said.out  # what could be queried is reported all the same
+    assert "us-west-2: InService" in said.out  # what could be queried is reported all the same
 
 
 def test_a_terminal_of_forty_columns(night: BadNight) -> None:

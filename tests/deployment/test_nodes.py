@@ -63,7 +63,7 @@ def test_both_views_stand_side_by_side(
     out = capsys.readouterr().out
     row = next(line for line in out.splitlines() if last in line)
     assert "Running  down*" in row
-    assert "AWS says Running, Slurm says down*; Not responding" in row
+    assert "Running in AWS, but down* in Slurm; Not responding" in row
     assert "42 ada" in next(line for line in out.splitlines() if most[-1] in line)
     assert "ml-cluster: 5 nodes: 5 Running" in out
     assert "Slurm: 4 idle, 1 down*" in out
@@ -104,7 +104,7 @@ def test_a_machine_without_the_plugin_sees_the_nodes_and_why_not_slurm(
     assert main(["nodes", *FILE]) == 3
     out = capsys.readouterr().out
     assert names(launch_post)[0] in out
-    assert "Slurm is not in the table: this machine has no aws" in out
+    assert "Slurm is not in the table: aws is not installed" in out
     assert not sessions.calls
     assert main(["connect", *FILE, "--command", "true"]) == 1
     assert "LF1106" in capsys.readouterr().err
@@ -271,7 +271,7 @@ def test_parallelcluster_answers_to_the_same_verbs(
     assert main(["nodes", *place]) == 1
     out = capsys.readouterr().out
     assert "post-trn1-0a1b2c3d: 3 nodes: 3 running" in out
-    assert "AWS says running, Slurm says down*; gone" in next(one for one in out.splitlines() if parallel[2] in one)
+    assert "running in AWS, but down* in Slurm; gone" in next(one for one in out.splitlines() if parallel[2] in one)
     assert sessions.option("--target") == parallel[0]
     assert main(["connect", "trn1-st-a-2", "-c", *place, "--print"]) == 0
     reported_words = capsys.readouterr().out.split()

@@ -167,7 +167,7 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
         "the bucket far-away is in eu-west-1, but what FSx mirrors must be in us-west-2"
     )
     assert "the bucket not-there does not exist" in checked.only("bucket not-there")["message"]
-    assert "another account has it" in checked.only("name of the new bucket taken-already")["message"]
+    assert "already in use" in checked.only("name of the new bucket taken-already")["message"]
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 

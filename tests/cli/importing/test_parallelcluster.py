@@ -223,9 +223,9 @@ def test_a_lustre_next_to_one_called_as_the_fleets_stays_the_clusters(tmp_path: 
 @pytest.mark.parametrize(
     ("path", "value", "reported"),
     [
-        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode allows no SSH"),
+        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode allows Session Manager but no SSH"),
         ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv allows connections through Session Manager only"),
-        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people allows no SSH"),
+        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people allows Session Manager but no SSH"),
         ("Scheduling/SlurmQueues[]/JobExclusiveAllocation", False, "trn1 gives each job whole nodes"),
     ],
 )

@@ -201,7 +201,7 @@ def _image(whole: Section, notes: Notes) -> dict[str, Any]:
     died = gone("oses").get(str(os).casefold())
     if died is not None:
         notes.repaired(
-            f"Image.Os {os} is replaced by {died.instead}: ParallelCluster does not support {os} since {died.since}; "
+            f"Image.Os {os} is replaced by {died.instead}: ParallelCluster has not supported {os} since {died.since}; "
             f"build software for {os} again"
         )
         os = died.instead

@@ -67,7 +67,7 @@ def _allowed_from(section: Section) -> Any:
     given = section.take("Ssh/AllowedIps")
     if given is None:
         section.notes.chosen(
-            f"{section.where} allows no SSH, the fleet's default, but Session Manager; "
+            f"{section.where} allows Session Manager but no SSH, the fleet's default; "
             "ParallelCluster's default is SSH from everywhere: set `allowed_from` to allow CIDR blocks"
         )
     return given
@@ -127,7 +127,7 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
 
 
 def _report_placement(section: Section, instances: Mapping[str, Any]) -> None:
-    """Add a note about the placement group of instances with EFA, which ParallelCluster wants to be explicit."""
+    """Add a note about the placement group of instances with EFA, which ParallelCluster requires to be explicit."""
     named: Mapping[str, Any] = instances.get("resources", {"": instances})
     if any(each.get("efa") is not False and _has_efa(each) and "placement" not in each for each in named.values()):
         section.notes.repaired(f"{section.where} has EFA and no PlacementGroup: its nodes get a placement group")

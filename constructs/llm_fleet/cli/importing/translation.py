@@ -76,12 +76,12 @@ def report_region(
     """Return the Region: of `--region`, else of the AZs, else of ARNs in the request, else of the environment."""
     if requested is not None:
         return requested
-    found = [(region_of_az_id(zones[0]), "the AZ's")] if zones else []
-    found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
-    found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
+    found = [(region_of_az_id(zones[0]), "the AZ")] if zones else []
+    found += [(region, "an ARN or a host name in the request") for region in _regions_in(request)]
+    found += [(os.environ.get(name), name) for name in _ENVIRONMENT]
     for region, source in found:
         if region is not None and region in regions():
-            notes.chosen(f"the Region {region} is {source}: a request does not have a Region")
+            notes.chosen(f"the Region is {region}, from {source}: a request does not have a Region")
             return region
     problems.append(
         Problem(
