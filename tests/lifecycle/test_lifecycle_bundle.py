@@ -152,7 +152,7 @@ def _with_tools(folder: Path) -> NodeManifest:
     return replace(_manifest(), scripts=NodeScripts(own=OwnSteps(folder=folder, steps=[TOOLS])))
 
 
-def test_own_scripts_lie_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
+def test_own_scripts_are_stored_next_to_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
     _bundle(stack, manifest=_with_tools(own))
     properties = _properties(stack)
     with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
@@ -279,7 +279,7 @@ def test_a_group_with_a_hook_of_its_own_asks_for_that_script(stack: cdk.Stack, s
 def test_a_group_may_run_a_script_of_the_users_own(stack: cdk.Stack, scripts: Path) -> None:
     (scripts / "on_init_complete.sh").rename(scripts / "mine.sh")
     _bundle(stack, scripts=scripts, manifest=_manifest(script="mine.sh"))
-    with pytest.raises(FleetError, match=r"no yours\.sh"):
+    with pytest.raises(FleetError, match=r"does not contain yours\.sh"):
         _bundle(stack, "Other", scripts=scripts, manifest=_manifest(script="yours.sh"))
 
 

@@ -207,7 +207,11 @@ def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations(
     [
         ({"groups": [CONTROLLER, CONTROLLER]}, "LF410", "a different name"),
         ({"groups": [NodeGroup(name="a", role=NodeType.COMPUTE, instance_types=[])]}, "LF410", "ml. instance type"),
-        ({"mounts": [FSX, NodeMount(kind="open_zfs", dns_name="x", mount_path="/fsx/")]}, "LF411", "a different mount path"),
+        (
+            {"mounts": [FSX, NodeMount(kind="open_zfs", dns_name="x", mount_path="/fsx/")]},
+            "LF411",
+            "a different mount path",
+        ),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="home")]}, "LF411", "like /fsx or /home"),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/")]}, "LF411", "like /fsx or /home"),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/a/../b")]}, "LF411", "like /fsx or /home"),
