@@ -21,6 +21,7 @@ def test_every_part_of_what_is_not_known_is_not_known() -> None:
     for part in (UNKNOWN, UNKNOWN.zones, UNKNOWN.count, UNKNOWN[0], UNKNOWN + 1, 2 * UNKNOWN.size, UNKNOWN.wrong("a")):
         assert is_unresolved(part)
     assert is_unresolved(math.ceil(UNKNOWN / 2))
+    assert is_unresolved(f"{UNKNOWN / 2:.1f} GiB")
     assert is_unresolved(replace(UNKNOWN.wrong("a"), path=("b",)))
 
 
