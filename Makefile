@@ -23,8 +23,8 @@ help: ## list the commands
 
 setup: .venv/.ready node_modules/.ready .tools/parallelcluster/.ready ## install Python packages, Node and the CDK CLI into this folder
 
-demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and list the resources
-	@.venv/bin/python -m tools.demo up $(FLEET)
+demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and list the resources; VERBOSE=1 shows everything
+	@.venv/bin/python -m tools.demo up $(FLEET) $(if $(VERBOSE),--verbose)
 
 demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop

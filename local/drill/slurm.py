@@ -23,6 +23,9 @@ class Job:
     nodes: tuple[str, ...]
     """Host names."""
     restarts: int
+    ended: str = ""
+    """Why it is in its state, e.g. `exit code 1:0, reason NonZeroExitCode`; the first number is an exit code, the
+    second a signal."""
 
 
 class Slurm:
@@ -60,7 +63,12 @@ class Slurm:
         """Return the job with that id."""
         shown = self.run("scontrol", "--oneliner", "show", "job", job_id).stdout
         fields = _fields(shown)
-        return Job(fields["JobState"], tuple(self.expand(fields.get("NodeList", ""))), int(fields.get("Restarts", "0")))
+        return Job(
+            fields["JobState"],
+            tuple(self.expand(fields.get("NodeList", ""))),
+            int(fields.get("Restarts", "0")),
+            f"exit code {fields.get('ExitCode')}, reason {fields.get('Reason')}",
+        )
 
     def expand(self, hosts: str) -> list[str]:
         """Return the names in a host list such as `ip-10-1-0-[4-6]`."""

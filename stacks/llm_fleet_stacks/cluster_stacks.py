@@ -86,7 +86,7 @@ class ParallelClusterStack(FleetStack):
         super().__init__(scope, key, fleet=ground.fleet, env=ground.env, description="ParallelCluster of an LLM fleet")
         storage, network, deployed = ground.storage, ground.network_in(self), config.deployed_path
         if network is None:
-            raise TypeError("a ParallelCluster stands in a network; the fleet file has been refused without one")
+            raise TypeError("a ParallelCluster requires a network; the rules reject a fleet file without one")
         self.cluster = ParallelCluster(
             self,
             "Cluster",
@@ -170,7 +170,7 @@ def _made(ground: Ground) -> "SlurmDatabase":
 
 
 def _volumes(ground: Ground) -> list[SharedStorage]:
-    """Return the volumes of the fleet's OpenZFS file system beside its home directories."""
+    """Return the volumes of the fleet's OpenZFS file system in addition to its home directories."""
     home = ground.fleet.storage.home
     return [
         SharedStorage.open_zfs(name, mount_dir=volume.mount_path, volume=ground.storage.volumes[name])

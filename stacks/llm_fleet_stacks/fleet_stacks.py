@@ -31,7 +31,7 @@ class FleetStacks:
     """
 
     network: NetworkStack | None
-    """`None` when the fleet stands in an existing network, or in SageMaker's."""
+    """`None` when the fleet uses an existing network, or in SageMaker's."""
     storage: StorageStack
     database: DatabaseStack | None
     """`None` when the fleet has no database for Slurm's accounting."""
@@ -52,8 +52,8 @@ class FleetStacks:
     def make(cls, scope: Construct, fleet: Fleet, *, account: str | None = None) -> "FleetStacks":
         """Make the stacks that `fleet` asks for below `scope`, an app or a stage.
 
-        `account`: default, whichever account the CDK CLI is called with. Raises `FleetError` for what the fleet file
-        alone could not tell.
+        `account`: default, the account of the CDK CLI's credentials. Raises `FleetError` for what could not be
+        checked from the fleet file alone.
         """
         env = cdk.Environment(account=account, region=fleet.region)
         network_stack, network = _network(scope, fleet, env)
@@ -141,7 +141,7 @@ def _services(scope: Construct, ground: Ground) -> "tuple[dict[str, ExportStack]
     if not ground.fleet.services:
         return {}, {}
     if ground.network is None:
-        raise TypeError("a service stands in a network; the fleet file has been refused without one")
+        raise TypeError("a service requires a network; the rules reject a fleet file without one")
     from llm_fleet_stacks.inference_stacks import ExportStack, InferenceStack
 
     exports: dict[str, ExportStack] = {}

@@ -19,7 +19,7 @@ from llm_fleet_stacks.storage_stacks import Ground
 
 
 class MonitoringStack(FleetStack):
-    """Alarms on clusters, file systems and accounting, who is told, a dashboard, and a budget.
+    """Alarms on clusters, file systems and accounting, their SNS topic, a dashboard, and a budget.
 
     It knows clusters by their names alone, and is deployed before them: a log group has its retention before a node
     writes, and a creation that fails is seen. So the clusters' stacks depend on it.
@@ -49,7 +49,7 @@ class MonitoringStack(FleetStack):
                 self, reason="a cluster's log group is made while it is being created"
             )
         topic_arn = self.monitoring.topic.topic_arn
-        cdk.CfnOutput(self, "AlarmTopicArn", value=topic_arn, description="Who is told: subscribe to it")
+        cdk.CfnOutput(self, "AlarmTopicArn", value=topic_arn, description="SNS topic of the alarms")
         if self.monitoring.observer is not None:
             function = self.monitoring.observer.function.function.ref
             cdk.CfnOutput(self, "Observer", value=function, description="The function that looks at clusters")

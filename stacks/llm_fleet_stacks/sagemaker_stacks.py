@@ -109,7 +109,7 @@ def add_tags(construct: Construct, tags: Mapping[str, str]) -> None:
 
 
 class WatchStack(FleetStack):
-    """Who starts training jobs again that failed, and tells what happens to clusters.
+    """Restarts training jobs that failed, and reports events of clusters.
 
     It comes before the training jobs, which bring it the right to restart them, and after the clusters. Its record and
     the key of it are kept when it goes.
@@ -139,10 +139,10 @@ class WatchStack(FleetStack):
             config.narrowed(WatchSpec),
             name=ground.fleet.name,
             clusters=_followed(config, ground),
-            topic=topic_of(self, "Told", config.topic_arn) or topic,
+            topic=topic_of(self, "Told", config.topic_arn) or topic,  # codespell:ignore told
         )
         """The watch."""
-        cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="Who is told: subscribe to it")
+        cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="SNS topic of the watch")
         cdk.CfnOutput(
             self, "RecordTable", value=self.watch.record_table_name, description="What was decided, by training job"
         )
@@ -163,9 +163,9 @@ class WatchStack(FleetStack):
 
 
 def watch_of(fleet: "Fleet") -> "WatchConfig | None":
-    """Return the watch that `fleet` asks for; where only its monitoring does, one that tells of clusters.
+    """Return the watch that `fleet` sets; if only its monitoring needs one, a watch that reports events of clusters.
 
-    The events of a cluster are told by a watch and by nothing else, so that nobody is told twice.
+    Only a watch reports the events of a cluster, so that no message is sent twice.
     """
     monitoring = fleet.monitoring
     if fleet.watch is not None or monitoring is None or not monitoring.alarms.events:
@@ -209,7 +209,7 @@ class TrainingJobStack(FleetStack):
             encryption_key=ground.storage.key,  # pyright: ignore[reportArgumentType]
             watch=followed,
             watched=config.watch if followed else None,
-            alarm_topic=topic_of(self, "Told", config.alarm_topic),
+            alarm_topic=topic_of(self, "Told", config.alarm_topic),  # codespell:ignore told
         )
         """The job."""
         self._add_outputs()
@@ -259,7 +259,7 @@ class SageMakerStacks:
     training_jobs: Mapping[str, TrainingJobStack]
     """By their keys in the fleet file."""
     watch: WatchStack | None
-    """`None` when nobody watches; where `monitoring` tells events of clusters, one for that alone."""
+    """`None` without a watch; if `monitoring` reports events of clusters, a watch for that alone."""
 
     @classmethod
     def make(cls, scope: Construct, ground: Ground, *, monitoring: "MonitoringStack | None") -> "SageMakerStacks":
@@ -267,7 +267,7 @@ class SageMakerStacks:
         fleet = ground.fleet
         requested = watch_of(fleet)
         watch = requested and WatchStack(scope, config=requested, ground=ground, monitoring=monitoring)
-        # One that only tells of clusters starts no job again.
+        # A watch that only reports events of clusters restarts no job.
         restarting = watch if fleet.watch else None
         studio = fleet.studio and StudioStack(scope, config=fleet.studio, ground=ground)
         return cls(

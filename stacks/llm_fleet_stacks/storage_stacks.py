@@ -50,7 +50,7 @@ class NetworkStack(FleetStack):
             endpoint_features=endpoint_features(fleet),
             encryption_key=self.key,
         )
-        """The network, for the stacks that stand in it."""
+        """The network, for the stacks that use it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")
 
     def offer_values(self) -> None:
@@ -218,7 +218,7 @@ def _open_zfs_of(
 
 
 def _volumes_of(file_system: MountableOpenZfs | None, config: FleetOpenZfs | None) -> dict[str, OpenZfsVolume]:
-    """Return the volumes that `config` asks for beside the home directories, made on `file_system`, by name."""
+    """Return the volumes of `config` in addition to the home directories, created on `file_system`, by name."""
     if config is None or not isinstance(file_system, OpenZfsFileSystem):
         return {}
     return {name: file_system.add_volume(f"Volume-{name}", volume) for name, volume in config.volumes.items()}
@@ -256,7 +256,7 @@ class DatabaseStack(FleetStack):
         )
         here = network_for(self, network)
         if here is None:
-            raise TypeError("a database stands in a network; the fleet file has been refused without one")
+            raise TypeError("a database requires a network; the rules reject a fleet file without one")
         self.key = key_of(self, "Key", config.encryption_key) or FleetKey(
             self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
         )

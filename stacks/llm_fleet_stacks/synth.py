@@ -20,7 +20,7 @@ _APP, _LOOKED_UP = "cdk.json", "cdk.context.json"
 
 
 def app_context(folder: Path) -> dict[str, Any]:
-    """Return the context of the nearest cdk.json, in `folder` or above it, with that of the cdk.context.json beside it.
+    """Return the context of the nearest cdk.json, in `folder` or above it, with its cdk.context.json.
 
     Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty where
     there is no such file. Raises `ValueError` for one that is no JSON.

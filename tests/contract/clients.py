@@ -84,4 +84,4 @@ def collector_scrape(template: str, service: str) -> dict[str, Any]:
             (scrape,) = receivers["prometheus"]["config"]["scrape_configs"]
             if scrape["static_configs"][0]["labels"]["ServiceName"] == service:
                 return scrape
-    raise AssertionError(f"there is no collector beside {service}")
+    raise AssertionError(f"{service} has no collector")

@@ -167,7 +167,7 @@ def test_a_stream_ends_while_its_task_is_drained(serve: Serve):
         texts += [chunk.choices[0].delta.content or "" for chunk in stream]
         assert "".join(texts) == numbers(60)
         assert service.state(draining) is State.DRAINING, "all of it within the deregistration delay"
-        assert draining.running, "and before anybody asked the server to end"
+        assert draining.running, "and before the server was signaled to stop"
         assert stopped.result() == Stopped(exit_code=0, killed=False)
         assert time.monotonic() - begun >= 600 * TIME_SCALE
 

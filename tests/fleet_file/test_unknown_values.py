@@ -2,14 +2,17 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError, is_unresolved
+from llm_fleet.rules.training.run_plan import divisors
 from llm_fleet.spec.unknown import UNKNOWN, Incomplete
 from tests.fleet_file.good_fleet import edited
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 WORKERS = "clusters.ml.groups.workers"
 STEPS = "kind: hyperpod\n    scripts: {skip: [1, no_such_step]}"
 
@@ -18,6 +21,7 @@ def test_every_part_of_what_is_not_known_is_not_known() -> None:
     for part in (UNKNOWN, UNKNOWN.zones, UNKNOWN.count, UNKNOWN[0], UNKNOWN + 1, 2 * UNKNOWN.size, UNKNOWN.wrong("a")):
         assert is_unresolved(part)
     assert is_unresolved(math.ceil(UNKNOWN / 2))
+    assert is_unresolved(f"{UNKNOWN / 2:.1f} GiB")
     assert is_unresolved(replace(UNKNOWN.wrong("a"), path=("b",)))
 
 
@@ -63,3 +67,36 @@ def test_what_follows_is_not_reported_and_all_else_is(what: str) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(edited(*edits))
     assert {(problem.code.value, problem.where) for problem in caught.value.problems} == expected, caught.value
+
+
+IN_EXAMPLES = [
+    ("sagemaker-endpoint", "hub: EleutherAI/gpt-j-6b", "hub: [gpt-j]", "LF113", "endpoints.gpt-j.model.hub"),
+    (
+        "sagemaker-full",
+        'loss_nan: "step=([0-9]+) loss=nan"',
+        "loss_nan: []",
+        "LF113",
+        "training_jobs.pretrain.metrics.loss_nan",
+    ),
+    (
+        "hyperpod-full",
+        "provisioning_parameters: false",
+        "provisioning_parameters: no way",
+        "LF113",
+        "clusters.train.scripts.provisioning_parameters",
+    ),
+    ("hyperpod-drill", "lifecycle: OnCreate", "lifecycle: sometimes", "LF114", "clusters.train.lifecycle"),
+]
+
+
+@pytest.mark.parametrize(("example", "good", "bad", "code", "where"), IN_EXAMPLES)
+def test_nothing_follows_from_one_wrong_value(example: str, good: str, bad: str, code: str, where: str) -> None:
+    text = (EXAMPLES / f"{example}.yaml").read_text(encoding="utf-8")
+    assert good in text
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text.replace(good, bad, 1), directory=EXAMPLES)
+    assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [(code, where)], caught.value
+
+
+def test_a_spread_over_an_unknown_number_of_layers_offers_nothing() -> None:
+    assert divisors(UNKNOWN) == []

@@ -160,7 +160,8 @@ def test_doubt_is_found_and_an_entry_answers_it(name: str, text: str):
         "No AWS page mentions it.", "no document says so", "No page of AWS's says it.", "no source confirms the number",
         "Unknown whether it waits.", "It is not known whether it waits.", "Whether it waits is not documented.",
         "Written from memory.", "as far as we know", "Presumably it waits.", "We assume that it waits.",
-        "It is assumed that it waits.", "No one has tried it.", "Nobody has verified it.", "It is untested.",
+        "It is assumed that it "
+        "waits.", "No one has tried it.", "Nobody has verified it.", "It is untested.",  # codespell:ignore nobody
         "This is stated nowhere.", "nowhere documented", "not proven without an account", "not tested on real hardware",
     ],
 )  # fmt: skip
@@ -172,8 +173,8 @@ def test_ordinary_words_of_doubt_are_found(words: str):
 @pytest.mark.parametrize(
     "words",
     [
-        "`None` where no source tells it.", "A file of another system is never tried.",
-        "The file does not say whether.", "Commands, in order; nobody ran them.",
+        "`None` where no source gives it.", "A file of another system is never tried.",
+        "The file does not say whether.", "Commands, in order; no user ran them.",
         "an image that does not run on the instance", "The node refuses to guess.", "It documents its own limits.",
         "Quotas are not tried by the emulation.", "not known to boot on",
     ],

@@ -102,7 +102,7 @@ def test_sources_of_each_kind_are_taken(source: str):
         "recorded once",
         "assumption",
         "emulation",
-        "somebody said so",
+        "a colleague said so",
     ],
 )
 def test_sources_that_no_one_can_follow_are_found(source: str):

@@ -57,7 +57,7 @@ def test_clusters_depend_on_what_outlives_them_and_not_the_other_way_round(
     assert not stack.dependencies
     rules = Template.from_stack(short_lived).find_resources("AWS::EC2::SecurityGroupIngress")
     ports = {rule["Properties"].get("FromPort") for rule in rules.values()}
-    assert 988 in ports, "the rule that lets the own group reach Lustre stands beside the group"
+    assert 988 in ports, "the rule for access to Lustre is in the stack of the security group"
 
 
 def test_two_clusters_share_a_network_and_its_files(

@@ -212,7 +212,7 @@ def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path)
     script.chmod(0o755)
     scripts = LifecycleScripts(scripts=tmp_path, skip_steps=["exporters"])
     assert problems(make, scripts=scripts) == [("LF429", "scripts.skip_steps")]
-    make(id="Told", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
+    make(id="Allowed", scripts=LifecycleScripts(scripts=tmp_path), users=[USER])
 
 
 def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_reports_are_written_and_never_read() -> None:
 def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() -> None:
     unset = NodeFeatures()
     same = [one.name for one in fields(unset) if getattr(FEATURE_SETS["all"], one.name) == getattr(unset, one.name)]
-    assert not same, "golden/all.json and the page about the role know nothing of these"
+    assert not same, "golden/all.json and the page about the role do not cover these"
     reported = {one.sid: one for one in MADE["all"]}
     assert reported["DirectorySecret"].resources == (
         "arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",

@@ -41,7 +41,7 @@ def test_the_scripts_inside_an_installed_package_come_first(tmp_path: Path, monk
 
 def test_a_broken_installation_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_folder, "_PACKAGE", tmp_path / "a" / "b")
-    with pytest.raises(FileNotFoundError, match="install it anew"):
+    with pytest.raises(FileNotFoundError, match="install llm-fleet again"):
         default_folder()
 
 

@@ -147,7 +147,7 @@ def changed(**change: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "files",
     [changed(sha256="b" * 64), changed(version="2.23.6484.0+other"), [*NXD, wheel("more", "1")]],
-    ids=["checksum", "build", "more that nobody needs"],
+    ids=["checksum", "build", "an unused wheel"],
 )
 def test_a_name_changes_with_all_that_determines_its_content(files: list[Any]) -> None:
     same = len(files) > len(NXD)

@@ -75,7 +75,7 @@ def test_by_constructs(stack: cdk.Stack):
     assert network.connections.security_groups[0].security_group_id == made.security_group.security_group_id
 
 
-def test_ids_and_constructs_may_stand_side_by_side(stack: cdk.Stack):
+def test_ids_and_constructs_can_be_mixed(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     own = made.compute_subnet("usw2-az4")
     subnets = {"usw2-az4": own, "usw2-az1": SUBNETS["usw2-az1"]}

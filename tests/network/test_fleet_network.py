@@ -35,7 +35,7 @@ def test_it_is_a_network(stack: cdk.Stack):
     assert list(made.compute_subnets) == TWO_ZONES
 
 
-def test_subnets_stand_in_azs_by_id_and_give_out_no_public_address(make: Make):
+def test_subnets_are_in_azs_by_id_and_assign_no_public_address(make: Make):
     subnets = properties(make(availability_zone_ids=TWO_ZONES), SUBNET)
     assert sorted(subnet["AvailabilityZoneId"] for subnet in subnets) == ["usw2-az1"] * 3 + ["usw2-az4"] * 3
     assert all(subnet["MapPublicIpOnLaunch"] is False for subnet in subnets)

@@ -82,7 +82,7 @@ def test_a_change_that_no_update_can_make_is_another_cluster(build: Build, old: 
     assert not set(before) & set(after), "nothing is changed in place: the old cluster goes as a whole, afterwards"
     assert sorted(body["Type"] for body in before.values()) == sorted(body["Type"] for body in after.values())
     assert len(names(before)) == len(names(after)) == 5
-    assert not names(before) & names(after), "the two stand side by side"
+    assert not names(before) & names(after), "both clusters exist at the same time"
 
 
 def names(resources: dict[str, dict[str, Any]]) -> set[str]:
@@ -148,7 +148,7 @@ def test_synth_takes_what_the_update_can_and_reports_the_plan(build: Build, depl
 def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
     change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
     (reported,) = synth(build(deployed=deployed, **change))
-    assert f"beside {deployed.cluster_name};" in reported
+    assert f"in addition to {deployed.cluster_name};" in reported
 
 
 def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):

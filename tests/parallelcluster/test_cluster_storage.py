@@ -169,4 +169,4 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
     assert make("Green", one, head_node=HeadNode(instance_type="m5.4xlarge")) != name, "side by side"
     assert make("Abroad", cdk.Stack(app, "Abroad", env=cdk.Environment(account="444455556666", region="us-west-2")))
     agnostic = (cdk.Stack(app, id) for id in ("Anywhere", "Elsewhere"))
-    assert len({make("Train", stack) for stack in agnostic}) == 1, "nobody knows where they will be"
+    assert len({make("Train", stack) for stack in agnostic}) == 1, "account and region are unknown"

@@ -98,7 +98,7 @@ def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_fo
     assert names[0] == names[1]
 
 
-def test_nodes_stand_in_private_subnets_and_share_the_networks_security_group(make: Make, properties: Read):
+def test_nodes_are_in_private_subnets_and_share_the_networks_security_group(make: Make, properties: Read):
     far = Queue.cpu("far", instance_type="c5.4xlarge", max_count=2, availability_zone_id=OTHER_ZONE)
     near = Queue.trainium("trn1", max_count=4)
     make(queues=[near, far], login_pools=[LoginPool(name="login", instance_type="m5.large")])
@@ -124,7 +124,7 @@ def test_own_subnets_and_security_groups_stay(stack: cdk.Stack, make: Make, prop
         "AdditionalSecurityGroups": [SECURITY_GROUP, "sg-0123456789abcdef9"],
     }
     pool = configuration["LoginNodes"]["Pools"][0]["Networking"]
-    assert pool["SubnetIds"] == ["subnet-0123456789abcdef9"], "login nodes stand where the head node does"
+    assert pool["SubnetIds"] == ["subnet-0123456789abcdef9"], "login nodes are in the head node's subnet"
 
 
 def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, stack: cdk.Stack, properties: Read):
@@ -293,7 +293,7 @@ def test_nothing_goes_before_the_cluster(stack: cdk.Stack, make: Make):
         assert there <= needed, f"{kind} could be deleted under a living cluster"
 
 
-def test_what_the_cluster_offers_its_neighbours(stack: cdk.Stack, make: Make):
+def test_attributes_for_other_constructs(stack: cdk.Stack, make: Make):
     cluster = make()
     assert [group.security_group_id for group in cluster.connections.security_groups] == [SECURITY_GROUP]
     metric = cluster.metric("InsufficientCapacityErrors")

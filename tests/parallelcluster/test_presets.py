@@ -188,8 +188,8 @@ def test_cpus_are_shared_out() -> None:
     assert (queue.scratch_mount_dir, queue.gpu_health_check) == (None, None)
 
 
-def test_reserved_capacity_is_not_requested_to_stand_close() -> None:
-    """It may are outside of the group, and then nothing would start."""
+def test_reserved_capacity_has_no_placement_group() -> None:
+    """Reserved instances may be outside of the placement group, and then no node would start."""
     reserved = CapacityReservation.resource_group(GROUP_ARN)
     queue = Queue.trainium("trn1", max_count=4, capacity_reservation=reserved)
     placement = placement_group_of(queue, queue.compute_resources[0])

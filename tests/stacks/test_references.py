@@ -52,7 +52,7 @@ def weak_app(folder: Path) -> cdk.App:
 
 
 def offered(app: cdk.App) -> dict[str, set[str]]:
-    """What each stack exports. Asked before synth: in any case, not because another one takes it."""
+    """The exports of each stack, read before synth: exports that do not depend on an import in another stack."""
     return {stack.stack_name: _exported(stack) for stack in _stacks(app)}
 
 

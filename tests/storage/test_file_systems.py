@@ -134,8 +134,8 @@ def test_a_additional_client_is_let_in_once(stack: cdk.Stack, network: Network):
     assert len([rule for rule in found if nodes in rule and own in rule]) == 4
 
 
-def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk.Stack, network: Network):
-    """So that storage never waits for a cluster, and a cluster takes its rules away with it."""
+def test_rules_of_a_client_are_in_the_clients_stack(app: cdk.App, stack: cdk.Stack, network: Network):
+    """Storage must not depend on a cluster, and a deleted cluster must delete its rules."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     other = cdk.Stack(app, "Other", env=cdk.Environment(account="111122223333", region="us-west-2"))
     client = ec2.SecurityGroup(other, "Client", vpc=network.vpc, allow_all_outbound=False)

@@ -53,6 +53,7 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
     assert re.search(r"controller-group +Controller +ml\.m5\.xlarge +1 of 1", first.stdout)
     assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
     assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
+    assert len(first.stdout.splitlines()) <= 100, "two screens of 50 lines"
     assert "[Warning" not in first.stdout + first.stderr
     assert "Unknown option" not in first.stdout + first.stderr
     assert "…" not in first.stdout, "a narrow terminal cuts off what is there to be copied"

@@ -1,13 +1,13 @@
 """The real CDK CLI, pointed at the embedded AWS."""
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 
 from local.aws.server import DEFAULT_ACCOUNT, client_environment
+from tools.demo.cdk_output import Output
 from tools.demo.embedded_aws import FOLDER
 from tools.synth_environment import ROOT, project_node, use_project_node
 
@@ -21,8 +21,9 @@ class CdkFailed(Exception):
 class CdkCli:
     """Runs the pinned CDK CLI against an endpoint, with dummy credentials and its own home folder."""
 
-    def __init__(self, *, endpoint: str, region: str, fleet_file: Path, console: Console) -> None:
-        """Deploy `fleet_file` to `endpoint` and `region`."""
+    def __init__(self, *, endpoint: str, region: str, fleet_file: Path, console: Console, output: Output) -> None:
+        """Deploy `fleet_file` to `endpoint` and `region`; `output` runs the CLI and shows what it prints."""
+        self._output = output
         self._region = region
         self._console = console
         self._environment = _environment(endpoint, region)
@@ -37,17 +38,15 @@ class CdkCli:
 
     def deploy(self, stacks: str) -> None:
         """Synthesize, check and deploy a stack with its dependencies, or `--all` stacks. Raises CdkFailed."""
-        progress = (
-            [] if self._console.is_terminal else ["--progress", "events"]
-        )  # otherwise the CLI draws a progress bar
-        self._run("deploy", stacks, "--require-approval", "never", *progress, *self._common)
+        options = self._output.deploy_options(self._console)
+        self._run("deploy", stacks, "--require-approval", "never", *options, *self._common)
 
     def _run(self, *arguments: str, folder: Path = ROOT) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
-        piped = [] if self._console.is_terminal else ["--ci"]
-        finished = subprocess.run([str(CDK), *arguments, *piped], cwd=folder, env=self._environment, check=False)
-        if finished.returncode:
-            raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
+        options = self._output.options(self._console)
+        returned = self._output.run([str(CDK), *arguments, *options], folder, self._environment)
+        if returned:
+            raise CdkFailed(f"cdk {arguments[0]} ended with {returned}")
 
 
 def _environment(endpoint: str, region: str) -> Mapping[str, str]:

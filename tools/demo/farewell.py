@@ -16,15 +16,13 @@ def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str, 
         f"""This was deployed to a local emulation: no AWS account was used, no node was started, and it cost nothing.
 It shows that the templates resolve, deploy in order and request the resources of {file} from the services.
 
-Look around:    AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=embedded AWS_SECRET_ACCESS_KEY=embedded \\
-                  aws --region {region} {look}
-Run it again:   make demo FLEET={file}          (an unchanged file changes nothing)
-Stop it:        make demo-stop
-
-To a real account, with your own credentials and the region of the file:
-                source .venv/bin/activate
-                npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
-                npx cdk deploy --all --context fleet={file}
+Look around:     AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=embedded AWS_SECRET_ACCESS_KEY=embedded \\
+                   aws --region {region} {look}
+All details:     make demo FLEET={file} VERBOSE=1    (an unchanged file changes nothing)
+Stop it:         make demo-stop
+To a real AWS account, with your credentials and the region of the file (source .venv/bin/activate first):
+                 npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
+                 npx cdk deploy --all --context fleet={file}
 This costs money: all instances and other resources of the file, from the minute they start.""",
         markup=False,
         highlight=False,

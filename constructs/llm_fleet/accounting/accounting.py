@@ -24,7 +24,7 @@ from llm_fleet.spec.slurm_database import Accounting
 
 
 class DatabasePlace(Construct):
-    """A subnet group, and a security group that lets nobody in until a cluster asks."""
+    """A subnet group, and a security group without ingress rules until a cluster is given the database."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ _NOT_ROTATED = (
 
 
 class DatabaseSecrets(Construct):
-    """A generated password, beside its user name as JSON, and by itself.
+    """A generated password: as JSON with its user name, and as plain text.
 
     HyperPod reads JSON of `username` and `password`, ParallelCluster a text that is the password. The password is made
     by Secrets Manager when the stack is deployed, and reaches the second secret and the database by a dynamic
@@ -125,8 +125,8 @@ def let_in(
 ) -> list[Construct]:
     """Let nodes in `groups`, of the cluster at `scope`, open connections to what `connections` guards.
 
-    The rules of a group that the cluster's stack makes stand in that stack, which waits for the guard's already. Those
-    of a group that clusters share, and of one that is known by its id and that any stack may import, stand beside the
+    The rules of a group that the cluster's stack creates are in that stack, which depends on the guard's already. Those
+    of a group that clusters share, and of one known by its id that any stack may import, are in the stack of the
     guard, once for all clusters that are given the same guard. A guard that is the nodes' own group needs no rule.
     """
     rules: list[Construct] = []

@@ -3,7 +3,7 @@
 The name of a cluster's own schema in a database for Slurm's accounting.
 
 slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), also that of a forerunner of the
-same name, so each cluster has a schema of its own, and one made anew another than its forerunner.
+same name, so each cluster has its own schema, and a cluster that is created again has a new one.
 """
 
 import re
@@ -38,7 +38,7 @@ _BACKUP_PLAN = (
 
 
 def explain_cluster(cluster: rds.CfnDBCluster, servers: Sequence[rds.CfnDBInstance]) -> None:
-    """Acknowledge what is asked about an Aurora cluster and its servers."""
+    """Acknowledge the cdk-nag findings of an Aurora cluster and its instances."""
     acknowledge(cluster, _PORT, "AwsSolutions-RDS11")
     acknowledge(cluster, "slurmdbd signs in with a password and knows no IAM authentication", "AwsSolutions-RDS6")
     acknowledge(
@@ -55,20 +55,20 @@ def _explain_server(server: rds.CfnDBInstance) -> None:
 
 
 def explain_instance(instance: rds.CfnDBInstance) -> None:
-    """Acknowledge what is asked about an RDS instance."""
+    """Acknowledge the cdk-nag findings of an RDS instance."""
     acknowledge(instance, _PORT, "AwsSolutions-RDS11")
     acknowledge(instance, _GENERAL_LOG, "NIST.800.53.R5-RDSLoggingEnabled[LogExport::general]")
     acknowledge(
         instance,
-        "RDS writes an audit log only with an option group's plugin; who signs in is told by VPC flow logs, and the "
-        "security group knows clusters only",
+        "RDS writes an audit log only with an option group's plugin; VPC flow logs record connections, and the "
+        "security group allows clusters only",
         "NIST.800.53.R5-RDSLoggingEnabled[LogExport::audit]",
     )
     _explain_server(instance)
     if not instance.multi_az:
         acknowledge(
             instance,
-            "slurmctld keeps records back while slurmdbd has no database, and RDS starts a failed server anew; "
+            "slurmctld keeps records back while slurmdbd has no database, and RDS restarts a failed server; "
             "`standby=True` pays for a second one",
             "AwsSolutions-RDS3",
             "NIST.800.53.R5-RDSMultiAZSupport",
@@ -104,7 +104,7 @@ def _switch(spec: SlurmDatabaseSpec, *, on: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """A checked database, and what stands around it."""
+    """A checked database, and the resources that it needs."""
 
     spec: SlurmDatabaseSpec
     description: str
@@ -127,7 +127,7 @@ class DatabaseServer:
     dimensions: Mapping[str, str]
     """Of its CloudWatch metrics."""
     servers: tuple[cdk.CfnResource, ...] = ()
-    """What must run beside `resource` before anybody can sign in."""
+    """What must run in addition to `resource` before a client can connect."""
 
 
 _CLASS = "db.t4g.medium"
@@ -238,18 +238,18 @@ def _common(options: ServerOptions) -> dict[str, Any]:
 
 
 def _keep(policy: cdk.RemovalPolicy, resource: cdk.CfnResource, *next_to: cdk.CfnResource) -> None:
-    """Keep or delete `resource`, which holds the data, and what stands beside it, which has no snapshot of its own."""
+    """Keep or delete `resource`, which holds the data, and the resources next to it, which have no snapshots."""
     resource.apply_removal_policy(policy)
     for each in next_to:
         each.apply_removal_policy(cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy)
 
 
 _ADDRESS = 8
-"""Characters of a construct's address, enough to tell clusters of one stack apart."""
+"""Characters of a construct's address, enough to distinguish the clusters of one stack."""
 
 
 def schema_of(scope: Construct, database: AccountingDatabase) -> str:
-    """Return the schema in `database` of the HyperPod cluster at `scope`; unless told, one named by its stack's GUID.
+    """Return the schema in `database` of the HyperPod cluster at `scope`; by default, one named by the stack's GUID.
 
     CloudFormation's default is one name for all clusters.
     """
@@ -259,8 +259,8 @@ def schema_of(scope: Construct, database: AccountingDatabase) -> str:
 def parallelcluster_schema(scope: Construct, cluster_name: str) -> str:
     """Return a schema for the ParallelCluster of that name, the one with the hash, made in the stack of `scope`.
 
-    A cluster whose immutable spec change has another name, and one whose stack is made anew another GUID. Only
-    one that is taken out of its stack and put back unchanged meets its own records.
+    A cluster whose immutable settings change has another name, and one whose stack is created again another GUID. Only
+    one that is removed from its stack and added again unchanged finds its own records.
     """
     name = scope.node.addr[-_ADDRESS:] if is_unresolved(cluster_name) else cluster_name.lower()
     return f"{SCHEMA_PREFIX}{re.sub('[^0-9a-z_]', '_', name)}_{_stack_guid(scope)}"

@@ -27,9 +27,9 @@ class SlurmDatabase(Construct):
     """A MySQL-compatible database for slurmdbd, of ParallelCluster and HyperPod clusters alike.
 
     Default: Aurora Serverless v2 of 0.5 to 4 capacity units with one server, in subnets without a way out, encrypted,
-    TLS asked of every client, backups kept for 14 days, deletion protected; logs of sign-ins, errors and slow queries
-    in CloudWatch. Its password is made by Secrets Manager and is in no template. Nobody is let in but the clusters that
-    are given the database.
+    TLS required of every client, backups kept for 14 days, deletion protected; logs of sign-ins, errors and slow
+    queries in CloudWatch. Secrets Manager generates its password, which is in no template. The only clients allowed
+    are clusters that are given the database.
 
     It is retained: deleting the stack leaves the database, its secrets, its subnet group and its security group.
 
@@ -54,14 +54,14 @@ class SlurmDatabase(Construct):
         spec = SlurmDatabaseSpec() if spec is None else spec
         raise_problems(check_is_spec(spec, SlurmDatabaseSpec, "spec"), subject=path)
         problems = check_slurm_database(spec)
-        # Its subnets come last: a network makes some when it is asked for them.
+        # Its subnets come last: a network creates them on the first call.
         named, lent = len(spec.subnets), [] if problems or spec.subnets else network.database_subnets()
         if spec.subnets or not problems:
             problems += check_subnets(named or len(lent), remedy="name subnets in two AZs as `subnets`")
         raise_problems(problems, subject=path)
         super().__init__(scope, id)
         self.spec = spec
-        """What was asked for."""
+        """The spec as given."""
         chosen = lent or [subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(spec.subnets)]
         encryption_key = key_of(self, "Key", spec.encryption_key)
         snapshot = removal_policy == cdk.RemovalPolicy.SNAPSHOT
@@ -100,7 +100,7 @@ class SlurmDatabase(Construct):
         self.credentials_secret: secretsmanager.ISecret = secrets.credentials
         """A secret with JSON of `username` and `password`, as HyperPod wants it."""
         self.servers: Sequence[IDependable] = self._server.servers
-        """What clusters wait for: an address of Aurora's answers only once a server stands behind it."""
+        """Clusters depend on these: an Aurora endpoint accepts connections only when the cluster has an instance."""
         self.security_group: ec2.ISecurityGroup = place.security_group
         """The database's own group."""
         self._connections = ec2.Connections(
@@ -132,7 +132,7 @@ class SlurmDatabase(Construct):
         """Return it as a ParallelCluster takes it, whose head node then runs slurmdbd.
 
         `database_name`: the schema, of lower-case letters, digits and underscores. Default: one that no other cluster
-        has, nor this one after it is made anew, because slurmdbd refuses the records of another cluster's id.
+        has, nor this one after it is created again, because slurmdbd refuses the records of another cluster's id.
         """
         return Accounting(
             endpoint=self.endpoint,

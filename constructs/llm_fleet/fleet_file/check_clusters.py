@@ -143,7 +143,8 @@ def _check_own_hyperpod(cluster: HyperPodConfig, placed: PlacedCluster, fleet: F
         mount_paths=[mount.mount_path for mount in placed.mounts],
         home_is_shared=False,
     )
-    yield from check_node_settings_used(placed.spec, cluster.scripts, placed.node_groups)
+    if not is_unresolved(cluster.lifecycle):
+        yield from check_node_settings_used(placed.spec, cluster.scripts, placed.node_groups)
     yield from check_bucket_names(cluster, fleet)
 
 

@@ -24,7 +24,7 @@ from llm_fleet.rules.people import (
     check_people,
     directory_twice,
 )
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.slurm_database import keeps_records
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.training.environment import check_training
@@ -174,7 +174,7 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
     for name, cluster in fleet.hyperpod_clusters.items():
         found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
         found += check_training_files(fleet, cluster)
-        if cluster.scripts.legacy:
+        if cluster.scripts.legacy and not is_unresolved(cluster.scripts.legacy):
             found += check_legacy(placed_cluster(fleet, cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():

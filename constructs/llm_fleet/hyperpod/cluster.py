@@ -1,4 +1,4 @@
-"""The cluster itself: what CloudFormation is told, and the resource.
+"""The cluster resource and its CloudFormation properties.
 
 Groups are plain dicts in the L1's own spelling (camel case), not its property classes: a hundred groups are then one
 call across jsii, and the L1 still checks every key and type.
@@ -155,10 +155,10 @@ _MANAGE_NODES = (
 
 
 class ClusterGrants(SessionGrants):
-    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """IAM permissions on a cluster. Each method returns the `Grant`; its `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster: "Cluster", *, users: Sequence[str] | None = None) -> None:
-        """Grant on `cluster`, in the stack of `scope`. `users`: of its nodes; default, nobody knows them."""
+        """Grant on `cluster`, in the stack of `scope`. `users`: of its nodes; default, unknown."""
         super().__init__(scope, users)
         self._cluster = cluster
 
@@ -176,7 +176,8 @@ class ClusterGrants(SessionGrants):
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
 
-        It can find the nodes, too. A session's commands run as root: whoever has this can do all that a node can.
+        It can find the nodes, too. A session's commands run as root: a principal with this grant has all permissions
+        of a node.
         """
         return self.ssm_session(grantee, documents=[self._command_arn()]).combine(
             self._on_cluster(grantee, ("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"))
@@ -234,7 +235,7 @@ class Cluster(Construct):
     """Its ARN; ends with the cluster id."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
     _users: Sequence[str] | None = None
-    """Login names that its nodes know; `None` where nobody can tell."""
+    """Login names that exist on its nodes; `None` if unknown."""
     _connections: ec2.Connections | None = None
 
     @property
@@ -252,7 +253,7 @@ class Cluster(Construct):
     def connections(self) -> ec2.Connections:
         """Its nodes' security groups, to open ports from and to them.
 
-        Raises `FleetError` (LF572) for a cluster without a network, or one whose security groups nobody told.
+        Raises `FleetError` (LF572) for a cluster without a network, or one whose security groups are unknown.
         """
         if self._connections is None:
             self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
@@ -261,7 +262,7 @@ class Cluster(Construct):
     def ssm_target(self, group: str, instance_id: str = "<instance-id>") -> str:
         """Return the `--target` of `aws ssm start-session` for a node of `group`.
 
-        `aws sagemaker list-cluster-nodes` tells the instance ids.
+        `aws sagemaker list-cluster-nodes` lists the instance ids.
         """
         return f"sagemaker-cluster:{self.cluster_id}_{group}-{instance_id}"
 
@@ -272,7 +273,7 @@ class ImportedCluster(Cluster):
     def __init__(
         self, scope: Construct, id: str, *, cluster_arn: str, security_groups: Sequence[ec2.ISecurityGroup] = ()
     ) -> None:
-        """Know the cluster by its ARN, and its nodes' security groups where told."""
+        """Import the cluster by its ARN, and its nodes' security groups if given."""
         super().__init__(scope, id)
         self.cluster_arn = cluster_arn
         self._security_groups = tuple(security_groups)

@@ -57,7 +57,7 @@ def _follows_name(problem: Problem, cluster: PlacedCluster) -> bool:
 
 
 def _files(cluster: PlacedCluster) -> list[Problem]:
-    """Scripts that a group is told to run and that are not in the folder to upload; those of the cluster told once."""
+    """Report scripts that a group runs and that the folder to upload lacks; those of the whole cluster only once."""
     scripts = cluster.spec.scripts
     folder = scripts.scripts_path or default_folder()
     of_cluster = ("scripts", "scripts" if scripts.entry_point is None else "entry_point")
@@ -81,7 +81,7 @@ def _missing(cluster: PlacedCluster, folder: Path) -> Iterator[Problem]:
                     message="the script is not among those that are uploaded",
                     path=("groups", group.name, field),
                     value=name,
-                    remedy=f"put it into {folder}, or say with LifecycleScripts(bucket=…, prefix=…) where it lies",
+                    remedy=f"add it to {folder}, or set its location with LifecycleScripts(bucket=…, prefix=…)",
                 )
 
 
@@ -132,7 +132,7 @@ def claims(groups: Sequence[InstanceGroup], *, cluster: str) -> list[AddressClai
             availability_zone_id=group.availability_zone_id,
         )
         for group in groups
-        # A group that names subnets but no AZ stands outside the network's own.
+        # A group that sets subnets but no AZ is outside the network's own subnets.
         if group.availability_zone_id is not None
     ]
 
@@ -158,7 +158,7 @@ _NAME_LENGTH = 63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """A checked cluster, and the neighbours that it will be tied to."""
+    """A checked cluster, and the constructs that it will be connected to."""
 
     shape: PlacedCluster
     cluster_name: str
@@ -227,7 +227,7 @@ class ClusterPlan:
 
 
 def _zone(network: Network | None, lustre: MountableLustre | None) -> str | None:
-    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    """The default AZ: that of the cluster's data, so that training does not read across AZs."""
     if network is None:
         return None
     zone = lustre.availability_zone_id if lustre else None
@@ -245,7 +245,7 @@ def _subnet_ids(network: Network | None, zone: str | None) -> tuple[tuple[str, .
 
 
 def _source(scripts: LifecycleScripts) -> str:
-    """Where the scripts lie, as far as it is known before the bundle is made; a token when its bucket is ours."""
+    """The S3 location of the scripts before the bundle is created; a token when llm-fleet creates the bucket."""
     bucket = cdk.Aws.STACK_ID if scripts.bucket is None else BUCKET.name_of(scripts.bucket)
     return f"s3://{bucket}/{(scripts.prefix or '').strip('/')}"
 

@@ -1,4 +1,4 @@
-"""What a cluster stands on and is given: its scripts and what its nodes are told, its role, ports and keys."""
+"""What a cluster requires: its scripts, the configuration of its nodes, its execution role, ports and keys."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from llm_fleet.storage.file_systems import next_to_primary
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
-    """Return what the nodes of `plan` are told; they leave their reports in `bucket`."""
+    """Return the configuration of the nodes of `plan`; they write their reports to `bucket`."""
     return NodeManifest(
         fleet_name=plan.fleet_name,
         cluster_name=plan.cluster_name,
@@ -166,7 +166,7 @@ def _alarms(plan: ClusterPlan) -> tuple[str, ...]:
 
 
 def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
-    """Let HyperPod use the volumes' keys in the role's name; asked for by the developer guide's page on them.
+    """Let HyperPod use the volumes' keys with the execution role, as the developer guide requires.
 
     A managed policy, since NIST 800-53 wants none inline.
     """
@@ -222,10 +222,10 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
 
 
 def _home(one: ec2.ISecurityGroup, other: ec2.ISecurityGroup) -> ec2.ISecurityGroup:
-    """Return the group beside which the rules between both stand, so that clusters which share the groups share them.
+    """Return the group whose stack has the rules between both, so that clusters that share the groups share the rules.
 
-    Beside one that a stack makes, if there is one, because each cluster may import the other anew. Else beside
-    `other`, which has to be imported once for all clusters.
+    A group that a stack creates has priority, because each cluster may import the other one again. Otherwise it is
+    `other`, which must be imported once for all clusters.
     """
     made = [group for group in (one, other) if is_unresolved(group.security_group_id)]
     return made[-1] if made else other

@@ -39,7 +39,7 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 class HyperPodCluster(Cluster):
     """A SageMaker HyperPod cluster that runs Slurm (`AWS::SageMaker::Cluster`).
 
-    Everything that HyperPod would refuse at deploy time is checked when the construct is made, and told at once in
+    Everything that HyperPod would reject at deployment is checked when the construct is created, and reported in
     one `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` (its nodes) and an
     `iam.IGrantable` (its nodes' role).
     """
@@ -69,9 +69,9 @@ class HyperPodCluster(Cluster):
 
         `network`: where its nodes live. `None` is a VPC that SageMaker manages: no file system, no EFA rules of ours.
 
-        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
+        `fleet_name`: the fleet that it belongs to, written to its nodes' configuration. Default: the cluster's name.
 
-        `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` unless told otherwise. Default: none.
+        `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` by default. Default: none.
 
         `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
 
@@ -139,7 +139,7 @@ class HyperPodCluster(Cluster):
         return super().ssm_target(name, instance_id)
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: the cluster's name, id and ARN, and the SSM target of its door with a gap to fill."""
+        """Add stack outputs: the cluster's name, id and ARN, and the SSM target with a placeholder for the instance id."""
         cdk.CfnOutput(self, "ClusterName", value=self.cluster_name, description="Name of the HyperPod cluster")
         cdk.CfnOutput(self, "ClusterId", value=self.cluster_id, description="Id of the HyperPod cluster")
         cdk.CfnOutput(self, "ClusterArn", value=self.cluster_arn, description="ARN of the HyperPod cluster")
@@ -147,7 +147,7 @@ class HyperPodCluster(Cluster):
             self,
             "SsmTarget",
             value=self.ssm_target(),
-            description="--target of aws ssm start-session; aws sagemaker list-cluster-nodes tells the instance id",
+            description="--target of aws ssm start-session; aws sagemaker list-cluster-nodes lists the instance ids",
         )
 
     @classmethod
@@ -166,7 +166,7 @@ class HyperPodCluster(Cluster):
     ) -> Cluster:
         """Return the existing cluster of that ARN, whose nodes are in `security_groups`.
 
-        Default: nobody knows their security groups, and `connections` raises. Raises `FleetError` (LF573) for
+        Default: their security groups are unknown, and `connections` raises. Raises `FleetError` (LF573) for
         another kind of ARN.
         """
         raise_problems(cluster_arn_problems(cluster_arn), subject=f"{scope.node.path}/{id}")

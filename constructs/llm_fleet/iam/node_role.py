@@ -121,7 +121,7 @@ class NodeFeatures:
     reports: BucketAccess | None = None
     """Where nodes put the report of their start; write only."""
     report_events: bool = False
-    """Nodes count failed starts in a metric of llm-fleet's own namespace, and tell each by an event."""
+    """Nodes count failed starts in a metric of llm-fleet's own namespace, and send an event for each."""
     mirror: BucketAccess | None = None
     """The mirror of what nodes fetch when they start."""
     accounting_secret: SecretAccess | None = None
@@ -234,7 +234,7 @@ def _failures(place: Place) -> Iterator[Permission]:
             "ForAllValues:StringEquals": {"events:source": facts["event_source"]},
             "Null": {"events:source": "false"},
         },
-        reason="a node tells that its start failed, in its own name only, so that rules can act on it",
+        reason="a node sends an event when its start failed, with its own name only, so that rules can act on it",
     )
 
 
@@ -317,7 +317,7 @@ def mirror_of(scope: Construct, cluster: ClusterSpec) -> BucketAccess | None:
 
 
 def _access(scope: Construct, bucket: Bucket | None, prefix: str | None) -> BucketAccess:
-    """Return the access to what lies below `prefix` in `bucket`."""
+    """Return the access to objects below `prefix` in `bucket`."""
     return BucketAccess.of(cast("s3.IBucket", bucket_of(scope, bucket)), prefix=(prefix or "").strip("/"))
 
 
@@ -343,7 +343,7 @@ class NodeRole(Construct):
     ) -> None:
         """Make the role for nodes with `features`.
 
-        `role_name`: default, CloudFormation makes one up. `permissions_boundary`: default, none; an organisation
+        `role_name`: default, CloudFormation makes one up. `permissions_boundary`: default, none; an organization
         that asks for one on every role gives it here.
         Raises `FleetError` when the features make a longer policy than IAM takes.
         """

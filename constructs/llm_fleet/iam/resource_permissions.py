@@ -123,7 +123,7 @@ def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission
         Permission(
             sid="NetworkInterfaceDetach",
             actions=("ec2:DetachNetworkInterface",),
-            # Nodes are instances of HyperPod's own account, whose number no one tells.
+            # Nodes are instances of HyperPod's own account, whose id AWS does not publish.
             resources=(interfaces, place.arn("ec2", "instance/*", account="*")),
             reason="a sick node's interfaces move to its replacement",
         ),
@@ -156,7 +156,7 @@ def place_interfaces(sid: str, resources: Sequence[str], *, reason: str) -> Perm
 
 
 def grant_volumes(sid: str, key_arns: Sequence[str], *, reason: str) -> Permission:
-    """Let a service of AWS have the keys of volumes by a grant, and nobody else."""
+    """Let AWS services, and no other principal, create grants on the keys of volumes."""
     return Permission(
         sid=sid,
         actions=("kms:CreateGrant",),

@@ -28,7 +28,7 @@ _TAGGABLE = ("AWS::IAM::Role", "AWS::IAM::User")
 def tag_session_user(
     role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, known: Sequence[str] | None
 ) -> None:
-    """Give `role` the tag that has its sessions run as `user`; `known`: the cluster's users, `None` if nobody knows.
+    """Give `role` the tag that makes its sessions run as `user`; `known`: the cluster's users, `None` if unknown.
 
     Raises `FleetError` (LF1219) for a user whom the nodes have not, and for a role that cannot have the tag: one that
     is made elsewhere, or has it already with another user.
@@ -56,7 +56,7 @@ def tag_session_user(
 
 
 def report_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
-    """Tell cdk-nag why what `role` may do with sessions has wildcards."""
+    """Acknowledge the cdk-nag findings on wildcards in the session permissions of `role`."""
     stack = cdk.Stack.of(role)
     report_reasons(
         cast(iam.IGrantable, role),
@@ -88,7 +88,7 @@ def use_sessions(key_arn: str) -> tuple[Permission, ...]:
             sid="SessionKey",
             actions=("kms:GenerateDataKey",),
             resources=(key_arn,),
-            reason="whoever starts a session makes the key of its encryption",
+            reason="the principal that starts a session creates its data key",
         ),
     )
 
@@ -158,7 +158,7 @@ class SessionDocument(Construct):
 
     Who starts a session runs as the user in the tag `SSMSessionRunAs` of their IAM role or user. Without the tag, no
     session starts: there is no way back to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
-    Whoever may tag that role may be anyone: `iam:TagRole` belongs to administrators alone.
+    A principal that can tag that role can become any user: grant `iam:TagRole` to administrators only.
 
     It works with nodes of ParallelCluster and of HyperPod; for the latter try it with one role first.
     assumption: hyperpod-run-as
@@ -183,7 +183,7 @@ class SessionDocument(Construct):
 
         `log_group`: where what people type and see goes while they do. `log_group_is_encrypted`: sessions do not start
         when it has no KMS key; default, yes. `log_bucket`: where it goes at the session's end, below `log_prefix`.
-        Default of both: nowhere; CloudTrail then tells who came and when, and nothing more.
+        Default of both: no log; CloudTrail then records only who started a session and when.
 
         `key`: encrypts the session between the two ends, within TLS. Default: TLS alone.
         """
@@ -214,7 +214,7 @@ class SessionDocument(Construct):
             "idleSessionTimeout": str(idle_timeout_minutes),
             "maxSessionDuration": "" if max_minutes is None else str(max_minutes),
             "runAsEnabled": True,
-            # Nobody: a role without the tag gets no session, rather than another's account.
+            # No default user: a role without the tag gets no session, rather than another user's account.
             "runAsDefaultUser": "",
             "shellProfile": {"linux": "cd"},
         }
@@ -269,7 +269,7 @@ class SessionGrants:
     """Who may log in to nodes by Session Manager. Subclasses say to which, with `_start_sessions`."""
 
     def __init__(self, scope: IConstruct, users: Sequence[str] | None) -> None:
-        """Grant in the stack of `scope`. `users`: login names that the nodes know; `None` if nobody can tell."""
+        """Grant in the stack of `scope`. `users`: login names that exist on the nodes; `None` if unknown."""
         self._stack = cdk.Stack.of(scope)
         self._users = users
 

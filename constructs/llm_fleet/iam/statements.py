@@ -28,7 +28,7 @@ class Permission:
     sid: str
     """Statement id, letters and digits: what it is for, in a word."""
     actions: tuple[str, ...]
-    """IAM actions, spelt out; a wildcard only where AWS tells no more, and never for nodes."""
+    """IAM actions, spelled out; a wildcard only where AWS documents no more, and never for nodes."""
     resources: tuple[str, ...]
     """ARNs; `*` only for actions that know no resource."""
     reason: str
@@ -152,18 +152,18 @@ class SecretAccess:
 
     @classmethod
     def of(cls, secret: secretsmanager.ISecret | str) -> "SecretAccess":
-        """Return the access to `secret`, with its key where it has one of its own; nobody knows that of an ARN."""
+        """Return the access to `secret`, with its KMS key if it has its own; the key of an ARN is unknown."""
         if isinstance(secret, str):
             return cls(secret_arn=secret)
         key = secret.encryption_key
         return cls(secret_arn=secret.secret_arn, key_arn=key.key_arn if key else None)
 
 
-_INLINE = "what is granted stands in a policy within the role: the CDK's grants know no other way"
+_INLINE = "what is granted is in an inline policy of the role: the CDK's grants have no other form"
 
 
 def grant(grantee: iam.IGrantable, permissions: Sequence[Permission]) -> iam.Grant:
-    """Grant `permissions`, one or more, and tell their reasons. Their ids are left out: two grants may be alike."""
+    """Grant one or more `permissions`, with their reasons. Statement ids are omitted: two grants can be equal."""
     given: iam.Grant | None = None
     for one in permissions:
         added = iam.Grant.add_to_principal(
@@ -209,7 +209,7 @@ class NamedPolicy(Construct):
     ) -> None:
         """Make the policy of `permissions`, and of `statements` without any wildcard.
 
-        `description` must not change: IAM would make a policy anew, and cannot beside one of the same name.
+        `description` must not change: CloudFormation would replace the policy, and fail because its name exists.
         Raises `FleetError` when it is longer than IAM takes.
         """
         super().__init__(scope, id)

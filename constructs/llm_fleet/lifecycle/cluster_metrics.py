@@ -58,7 +58,7 @@ class MetricsLog(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPlace:
-    """Where a node leaves the report of its start, and tells that it failed."""
+    """Where a node leaves the report of its start, and reports that it failed."""
 
     s3_uri: str
     """`s3://…` with a slash at its end; may be a token. Nodes write below it and never read."""

@@ -88,8 +88,8 @@ class LifecycleBucket(Construct):
     The last part is of the stack's own id, so that a new stack does not clash with the bucket that an earlier one
     left behind. Retained when the stack goes: nodes of a running cluster may still start from it.
 
-    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then a
-    bundle may lie in it, and CloudFormation, which cannot delete a bucket with objects, would be stuck half way back.
+    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then it
+    may hold a bundle, and CloudFormation, which cannot delete a bucket with objects, would fail to roll back.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class LifecycleBucket(Construct):
     def _acknowledge(self, *, logged: bool, encrypted: bool) -> None:
         acknowledge(
             self,
-            "every deployment writes the bundle anew from the scripts in the package",
+            "every deployment writes the bundle again from the scripts in the package",
             "NIST.800.53.R5-S3BucketReplicationEnabled",
         )
         if not logged:
@@ -188,7 +188,7 @@ class LifecycleBundle(Construct):
     explicit dependency on this construct means the same.
 
     On ParallelCluster, head and login nodes keep for ever the script and arguments that they were created with. So
-    there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites what lies at them, the pointer
+    there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites these objects, the pointer
     last: a node that starts later takes the bundle that was published last. A deployment that is rolled back publishes
     the old bundle again, and the pointer with it.
     """
@@ -250,7 +250,7 @@ class LifecycleBundle(Construct):
     def checksums_sha256(self) -> str:
         """SHA-256 of the published `SHA256SUMS` in hex, a token that waits for the upload.
 
-        It stands for every byte of the bundle, what was filled in at deployment too: the second argument of
+        It covers every byte of the bundle, including values resolved at deployment: the second argument of
         `on_node_configured.sh s3://BUCKET/PREFIX SHA256 GROUP`.
         """
         return self._resource.get_att_string("ChecksumsSha256")
@@ -327,7 +327,7 @@ class LifecycleBundle(Construct):
 
 
 def _entry_points(manifest: NodeManifest) -> set[str]:
-    """Return the scripts that the platform is told to run on some group."""
+    """Return the scripts that the platform runs on at least one group."""
     facts = load("lifecycle")
     names = {**facts["entry_points"], **facts["parallelcluster_entry_points"]}
     return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}

@@ -32,7 +32,7 @@ from llm_fleet.spec.spec import in_request
 
 
 def render_instance_type(name: str, platform: NodePlatform, *, efa: bool = True) -> dict[str, Any]:
-    """What a node of this type is expected to have; `None` for what nobody told.
+    """What a node of this type is expected to have; `None` for what is unknown.
 
     `efa`: whether the platform attaches the type's EFA interfaces. The type is called as the catalog calls it, with
     `ml.`, on every platform: the node adds that to what its firmware says.
@@ -88,7 +88,7 @@ def render_user(user: ClusterUser) -> dict[str, Any]:
         "sudo": user.sudo,
         "ssh_public_keys": [key.strip() for key in user.ssh_public_keys],
         "slurm_account": user.slurm_account,
-        # Left out unless told, so that what nodes are told stays as it was.
+        # Omitted unless set, so that the configuration of existing nodes does not change.
         **({} if user.home is None else {"home": user.home}),
     }
 
@@ -147,7 +147,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeManifest:
-    """A fleet's cluster as its nodes see it. Checked when made: raises `FleetError` with every problem at once."""
+    """A fleet's cluster as its nodes see it. Checked when made: raises one `FleetError` with all problems."""
 
     fleet_name: str
     """Name of the fleet."""
@@ -162,7 +162,7 @@ class NodeManifest:
     mounts: Sequence[NodeMount] = ()
     """File systems, each on a path of its own."""
     shared_folders: Sequence[SharedFolder] = ()
-    """Further file systems that all nodes share, mounted by their platform. Default: none."""
+    """More file systems that all nodes share, mounted by their platform. Default: none."""
     accounting: AccountingDatabase | Literal["local"] | None = "local"
     """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
     spec: ClusterSpec = field(default_factory=ClusterSpec)

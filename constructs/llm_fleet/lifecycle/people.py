@@ -55,7 +55,7 @@ def render_people(accounts: Sequence[SlurmAccount], directory: Directory | None)
 
 
 def counted_resources(accounts: Sequence[SlurmAccount]) -> list[str]:
-    """Return the resources that Slurm must be told to count (`AccountingStorageTRES`) before it can limit them."""
+    """Return the resources that Slurm must count (`AccountingStorageTRES`) before it can limit them."""
     named = {name for account in accounts for limits in (account.grp_tres, account.max_tres_per_job) for name in limits}
     return sorted(named - {*slurm_limit_facts().counted})
 
@@ -66,7 +66,7 @@ def _from_the_root(accounts: Sequence[SlurmAccount]) -> list[SlurmAccount]:
     waiting = list(accounts)
     while waiting:
         placed = {account.name for account in ordered}
-        # One above that is a token, known at deploy time alone, holds nobody up.
+        # A parent that is a CDK token, resolved at deployment, does not delay the others.
         ready = [one for one in waiting if one.parent in (None, *placed)] or waiting
         ordered += ready
         waiting = [account for account in waiting if account not in ready]

@@ -26,14 +26,14 @@ _CACHE_SUFFIXES = (".pyc",)
 
 
 def default_folder() -> Path:
-    """Return llm-fleet's own scripts: inside the package in a wheel, beside it in a checkout.
+    """Return llm-fleet's own scripts: inside the package in a wheel, next to it in a checkout.
 
     Raises `FileNotFoundError` when neither is there, which is a broken installation.
     """
     for candidate in (_PACKAGE / _FOLDER, _PACKAGE.parent.parent / _FOLDER):
         if candidate.is_dir():
             return candidate
-    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {_PACKAGE} nor beside it: install it anew")
+    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {_PACKAGE} nor next to it: install llm-fleet again")
 
 
 def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:

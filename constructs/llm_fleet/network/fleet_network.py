@@ -137,7 +137,7 @@ class FleetNetwork(Network):
         return self._book.plan
 
     def database_subnets(self) -> list[ec2.ISubnet]:
-        """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
+        """Return two subnets for databases, created on the first call; see `DatabaseSubnets`."""
         if self._database_subnets is None:
             self._database_subnets = DatabaseSubnets(self, "Database", self._ground, zones=len(self.zones))
         return self._database_subnets.subnets
@@ -174,7 +174,7 @@ class FleetNetwork(Network):
         return (*(id for ids in zones for id in ids), *(subnet.subnet_id for subnet in others))
 
     def keep(self) -> None:
-        """Keep, when the stack is deleted, all that a retained file system or database still stands in. Idempotent.
+        """Keep, when the stack is deleted, everything that a retained file system or database uses. Idempotent.
 
         A file system that is retained keeps its network interfaces, and with them its subnet, security group and VPC:
         to delete those would fail, and leave the stack half deleted. Its port stays open to the kept group as well,

@@ -97,12 +97,12 @@ class Network(Construct):
 
     @property
     def internet(self) -> InternetAccess | None:
-        """Whether its compute subnets have a way to the internet; `None` where nobody told."""
+        """Whether its compute subnets have a way to the internet; `None` if unknown."""
         return None
 
     @property
     def availability_zone_ids(self) -> tuple[str, ...]:
-        """AZ ids with a compute subnet, e.g. `("usw2-az4",)`; the first is where things go unless told otherwise."""
+        """AZ ids with a compute subnet, e.g. `("usw2-az4",)`; the first is the default AZ."""
         return tuple(self._compute_subnets)
 
     @property
@@ -153,9 +153,9 @@ class Network(Construct):
     def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
         """Set addresses of the compute subnets aside, and return what does not fit with all that others have set aside.
 
-        The caller raises the problems together with its own, as `raise_problems([...])`. One that forgets is still
-        told, by the network's own validation at synth. Each problem's path begins with `network`. Claims in a subnet
-        whose size nobody told (an existing network) always fit.
+        The caller raises the problems together with its own, as `raise_problems([...])`. If it does not, the
+        network's own validation reports them at synth. Each problem's path begins with `network`. Claims in a subnet
+        of unknown size (an existing network) always fit.
         """
         return self._book.reserve(claims)
 
@@ -166,17 +166,17 @@ class Network(Construct):
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
         """Return the subnets for load balancers, by AZ id: public ones, or private ones.
 
-        Empty where a network has none, or nobody told of them. Raises `FleetError` (LF756) where there is no room.
+        Empty where a network has none, or they are unknown. Raises `FleetError` (LF756) where there is no room.
         """
         raise NotImplementedError
 
     @property
     def cidrs(self) -> tuple[str, ...]:
-        """The blocks of the VPC; empty where nobody told."""
+        """The blocks of the VPC; empty if unknown."""
         return self._cidrs
 
     def keep(self) -> None:
-        """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent."""
+        """Keep, when the stack is deleted, everything that a retained file system uses. Idempotent."""
         if self._own_group:
             self._own_group.keep()
 
@@ -188,8 +188,8 @@ class ExistingNetwork(Network):
         """Take the network as it is; nothing is looked up.
 
         The self-rules of a group given by id are its owner's, and so is what it lets out. What is added to it are rules
-        inward, from file systems and further groups, which go with those. That a group lets all traffic in from, and
-        out to, itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is made.
+        inward, from file systems and other groups, which are deleted with them. That a group lets all traffic in from,
+        and out to, itself cannot be checked at synth. Without a group an `EfaSecurityGroup` is made.
         Raises `FleetError` (LF201, LF206 to LF215) for ids, AZs and blocks that are none.
         """
         path = f"{scope.node.path}/{id}"
@@ -219,12 +219,12 @@ class ExistingNetwork(Network):
         return list(self._compute_subnets.values())[:2]
 
     def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
-        """Return those that were told; private ones are the compute subnets unless others were."""
+        """Return those that were given; by default, the private ones are the compute subnets."""
         return MappingProxyType(dict(self._load_balancer_subnets[public]))
 
 
 def _vpc(scope: Construct, existing: ExistingNetworkSpec) -> ec2.IVpc:
-    """Return the VPC; of an id, with a subnet group `Compute`. AZ ids stand where the CDK asks for names: not known."""
+    """Return the VPC; of an id, with a subnet group `Compute`. AZ ids are used as AZ names, which are unknown."""
     if not isinstance(existing.vpc, str):
         return cast(ec2.IVpc, existing.vpc)
     vpc = ec2.Vpc.from_vpc_attributes(

@@ -105,8 +105,8 @@ def let_through(
 ) -> Construct:
     """Let `source` open connections to `target`, on a TCP `port` or on all there is, and return the rules.
 
-    The rules stand in the stack of `home`, so that the CDK's own choice ties no two stacks into a knot. Clusters that
-    ask for the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
+    The rules are in the stack of `home`, so that the CDK's own choice causes no circular dependency. Clusters that
+    need the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
     stays as it is; see `takes_rules_outward`.
     """
     stack = cdk.Stack.of(home)
@@ -139,7 +139,7 @@ def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
 
 
 def _key(group: ec2.ISecurityGroup) -> str:
-    """Return what tells `group` from others: its id where that is known, however often it is imported."""
+    """Return a key that identifies `group`: its id if known, even if it is imported several times."""
     return group.node.addr[-8:] if is_unresolved(group.security_group_id) else group.security_group_id
 
 
@@ -174,7 +174,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         - `vpc`: where it is.
         - `description`: what people read in the console; a change replaces the group. Default: says what it is for.
         - `allow_internet`: whether members may open connections to any address. Default: they may, which without a
-          route out reaches no further than the VPC. `False` leaves HTTPS only: interface endpoints have addresses of
+          route out reaches only the VPC. `False` leaves HTTPS only: interface endpoints have addresses of
           the VPC, but S3 keeps its public ones behind a gateway endpoint.
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
@@ -210,7 +210,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
             )
         self._standing_rules = (ingress, egress)
         self.rules: IDependable = DependencyGroup(ingress, egress)
-        """The rules between members. Whatever needs them at once, a file system above all, depends on this."""
+        """The rules between members. Resources that need them from the start, e.g. a file system, depend on this."""
 
     def keep(self) -> None:
         """Keep the group and the rules between its members when the stack is deleted. Idempotent."""

@@ -148,7 +148,7 @@ class Endpoints(Construct):
     def _own_principals_policy(self) -> dict[str, Any]:
         """Return a policy that admits principals of this account only.
 
-        Credentials that somebody carries into the VPC, to send secrets or data to another account, do not pass.
+        Credentials of another account, which could send secrets or data out of the VPC, are denied.
         """
         return {
             "Version": "2012-10-17",
@@ -193,8 +193,8 @@ class FlowLogs(Construct):
             "LogGroup",
             retention_days=retention_days,
             encryption_key=encryption_key,
-            holds=". Flow logs hold addresses and byte counts, no payload; give encryption_key where a key of yours is "
-            "asked for",
+            holds=". Flow logs hold addresses and byte counts, no payload; set encryption_key if your own key is "
+            "required",
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         self.role = iam.CfnRole(

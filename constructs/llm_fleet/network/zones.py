@@ -46,8 +46,8 @@ class InternetExit(Construct):
         self.route.add_resource_dependency(self.attachment)
         acknowledge(
             self.route,
-            "Only the public subnets use this table. Nothing but NAT gateways and load balancers that are asked to be "
-            "public stands in them, and they give out no public addresses: nodes reach package mirrors and registries "
+            "Only the public subnets use this table. Only NAT gateways and public load balancers "
+            "are in them, and they assign no public addresses: nodes reach package mirrors and registries "
             "through NAT alone.",
             "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
         )
@@ -178,7 +178,7 @@ def zone_cidrs(cidr: str, compute_cidr: str, *, zone: int) -> ZoneCidrs:
 
 
 def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
-    """Return the CIDRs of the two subnets for databases, beside those of `zones` AZs; raise `FleetError` (LF699)."""
+    """Return the CIDRs of the two database subnets, next to those of `zones` AZs; raise `FleetError` (LF699)."""
     slots = database_slots()
     if zones > slots[0]:
         raise_problems(
@@ -235,14 +235,14 @@ def lead_out(
 class DatabaseSubnets(Construct):
     """Two subnets without a way out, in two AZs of the region.
 
-    RDS asks for two AZs, and a fleet mostly has one, where its capacity is. So these stand in the account's first two
+    RDS requires two AZs, and a fleet mostly has one, where its capacity is. So these are in the account's first two
     AZs by name, whichever those are: a database is reached across AZs as well, and a fleet that gets or loses an AZ
     moves no subnet under a database. They take the last two of the parts of the primary block that are kept for private
     subnets of AZs, the seventh and the eighth.
     """
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, zones: int) -> None:
-        """Make them, beside the subnets of `zones` AZs.
+        """Create them, in addition to the subnets of `zones` AZs.
 
         Raises `FleetError` (LF699) in a network of so many AZs that no part of the block is free.
         """
@@ -269,7 +269,7 @@ class DatabaseSubnets(Construct):
 
 
 class LoadBalancerSubnets(Construct):
-    """A private subnet, and a public one where there is a way out, in each of some further AZs.
+    """A private subnet, and a public one where there is a way out, in each of some more AZs.
 
     A load balancer needs two AZs, and a fleet mostly has one, where its capacity is. These take parts of the primary
     block from its end, so that an AZ that is added here or there moves no subnet.

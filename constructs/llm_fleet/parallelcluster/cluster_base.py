@@ -18,7 +18,7 @@ NAME_TAG = "parallelcluster:cluster-name"
 
 
 class ClusterGrants(SessionGrants):
-    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+    """IAM permissions on a cluster. Each method returns the `Grant`; its `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
         """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, not known."""
@@ -44,8 +44,8 @@ class ClusterGrants(SessionGrants):
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
 
-        It can find the head node, too, for which EC2 lets it see all instances of the account: the action knows no
-        resource. A session's commands may be run as root: whoever has this can do all that a node can.
+        It can find the head node, too, for which EC2 lets it see all instances of the account: the action supports no
+        resource. A session's commands can run as root: a principal with this grant has all permissions of a node.
         """
         session = self.ssm_session(grantee, documents=[self._command_arn()])
         find = iam.Grant.add_to_principal(grantee=grantee, actions=["ec2:DescribeInstances"], resource_arns=["*"])
@@ -67,7 +67,7 @@ class Cluster(Protocol):
 
     @property
     def connections(self) -> ec2.Connections:
-        """Its nodes' security groups. Raises `FleetError` (LF572) when nobody told them."""
+        """Its nodes' security groups. Raises `FleetError` (LF572) if they are unknown."""
         ...
 
 
@@ -84,7 +84,7 @@ class ClusterBase(Construct):
     """Its name, which is also that of its own stack."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
     _users: Sequence[str] | None = None
-    """Login names that its nodes know; `None` where nobody can tell."""
+    """Login names that exist on its nodes; `None` if unknown."""
     _connections: ec2.Connections | None = None
 
     @property
@@ -97,7 +97,7 @@ class ClusterBase(Construct):
     def connections(self) -> ec2.Connections:
         """Security groups that its nodes are in, to open ports from and to them.
 
-        Raises `FleetError` (LF572) for an imported one whose security groups nobody told.
+        Raises `FleetError` (LF572) for an imported one whose security groups are unknown.
         """
         if self._connections is None:
             self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
@@ -123,7 +123,7 @@ class ImportedCluster(ClusterBase):
     def __init__(
         self, scope: Construct, id: str, *, cluster_name: str, security_groups: Sequence[ec2.ISecurityGroup] = ()
     ) -> None:
-        """Know the cluster by its name, and its nodes' security groups where told."""
+        """Import the cluster by its name, and its nodes' security groups if given."""
         super().__init__(scope, id)
         self.cluster_name = cluster_name
         self._security_groups = tuple(security_groups)
@@ -138,7 +138,7 @@ class NodesPrincipal:
     """
 
     def __init__(self, policies: Sequence[NamedPolicy], *, account: str) -> None:
-        """Stand for the nodes that have one of `policies`."""
+        """Represent the nodes that have one of `policies`."""
         self._policies = tuple(policies)
         self._account = account
 
@@ -156,7 +156,7 @@ class NodesPrincipal:
     @property
     @jsii.member(jsii_name="assumeRoleAction")
     def assume_role_action(self) -> str:
-        """Never used: nobody assumes a role as these nodes."""
+        """Never used: no role is assumed as these nodes."""
         return "sts:AssumeRole"
 
     @property

@@ -1,4 +1,4 @@
-"""What nodes of a ParallelCluster are told, which scripts they run, and what they may do."""
+"""The configuration, scripts and IAM permissions of the nodes of a ParallelCluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from llm_fleet.spec.cluster import NodeScripts
 def manifest_of(
     scope: Construct, plan: ClusterPlan, scripts: NodeScripts, bucket: s3.IBucket, *, cluster_name: str
 ) -> NodeManifest:
-    """Return what the nodes of `plan` are told; they leave their reports in `bucket`.
+    """Return the configuration of the nodes of `plan`; they write their reports to `bucket`.
 
     `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with what they were started as.
     """
@@ -72,7 +72,7 @@ class PlacedScripts:
 
 
 def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
-    """Return the bucket of the scripts of `plan`, made at `scope` unless told; `None` when no node runs any."""
+    """Return the bucket of the scripts of `plan`, created at `scope` unless given; `None` when no node runs any."""
     if plan.shape.scripts is None:
         return None
     reported = bucket_of(scope, plan.shape.scripts.bucket)

@@ -68,7 +68,7 @@ class FleetMounts:
         return mounted, problems
 
     def node_mounts(self) -> list[NodeMount]:
-        """Return what nodes are told of them."""
+        """Return their mounts for the nodes' configuration."""
         mounts: list[NodeMount] = []
         if self.lustre is not None:
             mounts.append(
@@ -98,7 +98,7 @@ class FleetMounts:
         if self.open_zfs is not None and self.open_zfs.volume_id is None:
             yield Problem(
                 code=Code.PC_OPEN_ZFS_VOLUME,
-                message="ParallelCluster mounts OpenZFS by a volume, and nobody told which",
+                message="ParallelCluster mounts an OpenZFS volume, and `volume_id` is not set",
                 path=("open_zfs", "volume_id"),
                 remedy="give from_attributes the volume_id, as `aws fsx describe-volumes` shows it ('fsvol-…')",
             )
@@ -182,7 +182,7 @@ def iam_overrides(spec: ParallelClusterSpec) -> dict[str, Any]:
 
 
 def reports_directory_twice(overrides: Mapping[str, Any], directory: Directory | None) -> bool:
-    """Return whether `overrides` have a section of the user's own beside `directory`."""
+    """Return whether `overrides` have the user's own section in addition to `directory`."""
     return directory is not None and overrides.get(_SECTION) != directory_section(directory)
 
 
@@ -257,7 +257,7 @@ it leaves 24 characters to the names of queue, compute resource and node."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """A checked cluster, and the neighbours that it will be tied to."""
+    """A checked cluster, and the constructs that it will be connected to."""
 
     shape: PlacedParallelCluster
     fleet_name: str
@@ -298,7 +298,7 @@ class ClusterPlan:
         problems += check_prefix_path(spec.iam_resource_prefix, "iam_resource_prefix")
         problems += check_place(has_network=True, internet=network.internet)
         problems += cluster_problems(shape)
-        # The schema has its say only on what the rules take: both would tell most mistakes.
+        # The schema checks only what the rules accept: otherwise both would report most mistakes.
         problems = problems or _rendered_problems(shape)
         if not problems:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
@@ -327,7 +327,7 @@ def _rendered_problems(shape: PlacedParallelCluster) -> list[Problem]:
 
 
 def _zone(network: Network, lustre: MountableLustre | None) -> str:
-    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    """The default AZ: that of the cluster's data, so that training does not read across AZs."""
     zone = lustre.availability_zone_id if lustre else None
     return zone if zone is not None and zone in network.availability_zone_ids else network.availability_zone_ids[0]
 

@@ -1,4 +1,4 @@
-"""The resources of a cluster, its name, and its ties to what it stands on."""
+"""The resources of a cluster, its name, and its dependencies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class ClusterIdentity:
 
     @property
     def id(self) -> str:
-        """The construct id below which everything of this very cluster stands.
+        """The construct id of the parent of all constructs of this cluster.
 
         Another hash is another id, and so another logical id: CloudFormation makes the new cluster with all that
         belongs to it, and then deletes the old one with all that belonged to that.
@@ -88,7 +88,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     """Let the nodes of the cluster at `scope` reach their files, and the head node its accounting.
 
     Return the rules that the nodes need as soon as they boot. Among themselves they talk by ParallelCluster's own
-    security groups, EFA included; the network's group, which they all share, is what neighbours let in.
+    security groups, EFA included; the network's group, which they all share, is what file systems and databases allow.
     """
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
@@ -99,7 +99,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
     """Make the cluster wait for what its nodes need, and go before any of it does.
 
-    CloudFormation sees what the configuration names by reference; what stands besides is named here, since a network
+    CloudFormation sees what the configuration names by reference; other dependencies are named here, since a network
     or a rule that went first would leave nodes that cannot end, and network interfaces that cannot be deleted.
     """
     resource.node.add_dependency(*_unnamed(plan), *others)
@@ -121,8 +121,8 @@ _RETAINED = (cdk.RemovalPolicy.RETAIN, cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DEL
 class ClusterResources(Construct):
     """The scripts, policies, provider and custom resource of a cluster, below an id with its hash.
 
-    Another hash makes all of it anew beside the old, whose names carry the old hash. Only the bucket of the scripts is
-    the same: each cluster has its own part of it.
+    Another hash creates all of it again in addition to the old one, whose names have the old hash. Only the bucket of
+    the scripts is the same: each cluster has its own part of it.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class UpdateCheck:
         cluster_name: str,
         spec: ParallelClusterSpec,
     ) -> None:
-        """Compare `configuration`, as it stands in the template of `cluster`, with `deployed`."""
+        """Compare `configuration`, as the template of `cluster` has it, with `deployed`."""
         self._cluster = cluster
         self._configuration = configuration
         self._deployed = deployed
@@ -279,7 +279,7 @@ class UpdateCheck:
         self._cluster.node.add_validation(cast(IValidation, self))
 
     def validate(self) -> list[str]:
-        """Tell the whole plan as a note, and return what would be refused, both as text for the CDK."""
+        """Add the whole plan as an annotation, and return what would be rejected, both as text for the CDK."""
         stack = cdk.Stack.of(self._cluster)
         configuration = stack.resolve(self._configuration)
         name = str(stack.resolve(self._cluster_name))
@@ -297,7 +297,7 @@ class UpdateCheck:
     def _plan(self, configuration: Mapping[str, Any], name: str) -> str:
         known = self._deployed.cluster_name
         is_new = known not in (None, name)
-        what = f"a new cluster {name} beside {known}" if is_new else f"an update of {name}"
+        what = f"a new cluster {name} in addition to {known}" if is_new else f"an update of {name}"
         plan = plan_update(
             self._deployed.configuration,
             configuration,
@@ -306,4 +306,4 @@ class UpdateCheck:
             fleet_is_stopped=self._spec.fleet_is_stopped,
         )
         text = new_cluster_text(plan, known, name) if is_new else plan_text(plan)
-        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{text}"
+        return f"{what}; `llm-fleet parallelcluster update-plan` shows changes of published scripts\n{text}"

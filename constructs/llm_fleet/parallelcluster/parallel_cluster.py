@@ -34,13 +34,13 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 class ParallelCluster(ClusterBase):
     """A cluster of AWS ParallelCluster that runs Slurm (`Custom::PclusterCluster`), made by AWS's own provider.
 
-    Everything that ParallelCluster checks offline is checked when the construct is made, and told at once in one
+    Everything that ParallelCluster checks offline is checked when the construct is created, and reported in one
     `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` and an `iam.IGrantable` (its
     nodes).
 
     ParallelCluster can never change some settings of a cluster, all of the head node's hardware among them. They have
-    a hash, which is part of the cluster's name and of its logical id, so that such a change makes a new cluster beside
-    the old one, which then goes.
+    a hash, which is part of the cluster's name and of its logical id, so that such a change creates a new cluster in
+    addition to the old one, which is then deleted.
     """
 
     def __init__(
@@ -66,17 +66,17 @@ class ParallelCluster(ClusterBase):
         `cluster_name` with a hyphen and eight digits behind.
 
         `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
-        beside ParallelCluster's own, so that file systems and databases know them.
+        in addition to ParallelCluster's own, so that file systems and databases allow them.
 
         `lustre`, `open_zfs`: the fleet's file systems, handed over by id, so that they outlive the cluster; mounted at
-        `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node.
+        `/fsx` and `/home` by default. Default: none; /home is then on the head node.
 
-        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
+        `fleet_name`: the fleet that it belongs to, written to its nodes' configuration. Default: the cluster's name.
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
-        `deployed`: the cluster as it was deployed last; synth then says what an update would refuse. Default: nobody
-        knows, and a change that no update can make makes a new cluster.
+        `deployed`: the cluster as it was deployed last; synth then reports what an update would reject. Default:
+        unknown, and a change that no update can apply creates a new cluster.
 
         `removal_policy`: default, the cluster goes with its stack; its data is in the file systems, which stay. When it
         is retained, so is all that it needs to live.
@@ -165,7 +165,7 @@ class ParallelCluster(ClusterBase):
     ) -> Cluster:
         """Return the existing cluster of that name, whose nodes are in `security_groups`.
 
-        `cluster_name`: ParallelCluster's own, with the hash if it was made here. Default of `security_groups`: nobody
-        knows them, and `connections` raises.
+        `cluster_name`: ParallelCluster's own, with the hash if it was made here. Default of `security_groups`:
+        unknown, and `connections` raises.
         """
         return ImportedCluster(scope, id, cluster_name=cluster_name, security_groups=security_groups)

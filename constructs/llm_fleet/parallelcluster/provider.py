@@ -132,7 +132,7 @@ def provider_permissions(
 ) -> tuple[Permission, ...]:
     """Return what the provider must be allowed for the cluster of `configuration`, in a stable order.
 
-    `bundle`: where the scripts of llm-fleet lie; `None` when no node runs any. `boundary`: whether the roles of the
+    `bundle`: the location of llm-fleet's scripts; `None` when no node runs any. `boundary`: whether the roles of the
     cluster have a permissions boundary.
     """
     return (
@@ -244,8 +244,8 @@ def _linked_buckets(configuration: Mapping[str, Any], place: Place) -> tuple[Per
             sid="LinkedBuckets",
             actions=("s3:Get*", "s3:List*", "s3:PutObject"),
             resources=tuple(arn for bucket in arns for arn in (bucket, f"{bucket}/*")),
-            reason="FSx links a file system to a bucket with the rights of who makes it; which reads that takes, AWS "
-            "tells by these wildcards only",
+            reason="FSx links a file system to a bucket with the permissions of its creator; AWS documents the "
+            "required reads by these wildcards only",
         ),
         Permission(
             sid="LinkedBucketsRole",

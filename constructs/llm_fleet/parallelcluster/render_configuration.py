@@ -109,7 +109,7 @@ _NO_ONE = "127.0.0.1/32"
 
 
 def render_local_storage(root_volume: RootVolume | None, scratch_mount_dir: str | None) -> dict[str, Any]:
-    """Return `LocalStorage`. It says that the root volume is encrypted, so that whoever audits need not know."""
+    """Return `LocalStorage`. It sets the root volume's encryption explicitly, for auditors."""
     return pruned(
         {
             "RootVolume": _root_volume(root_volume),
@@ -179,7 +179,7 @@ def render_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
 def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return `Iam` with the policies `arns`.
 
-    Without them where `overrides` give a role or profile of the user's own: ParallelCluster takes no policies beside
+    Without them where `overrides` give a role or profile of the user's own: ParallelCluster accepts no policies with
     it, and the role must hold what the nodes need.
     """
     own = _section(overrides, "Iam")
@@ -189,9 +189,10 @@ def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[s
 
 
 def render_security_groups(ids: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of `Networking` with the security groups `ids`, beside ParallelCluster's own.
+    """Return the part of `Networking` with the security groups `ids`, in addition to ParallelCluster's own.
 
-    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these join them: it takes no others beside.
+    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these are appended to them: ParallelCluster
+    accepts no others.
     """
     replaced = bool(_section(overrides, "Networking").get("SecurityGroups"))
     return {"SecurityGroups" if replaced else "AdditionalSecurityGroups": list(ids)}
@@ -301,7 +302,7 @@ def _instances(queue: Queue, resource: ComputeResource) -> dict[str, Any]:
 
 
 def _efa(resource: ComputeResource) -> dict[str, Any] | None:
-    """An explicit `False` is written down: whoever reads the configuration sees that it is meant."""
+    """An explicit `False` is rendered: it shows in the configuration that EFA is off on purpose."""
     enabled = efa_of(resource)
     return {"Enabled": enabled} if enabled or resource.efa is not None else None
 

@@ -46,6 +46,10 @@ class Unknown(str):
     __ceil__ = __floor__ = __round__ = _itself  # codespell:ignore floor
     __lt__ = __le__ = __gt__ = __ge__ = _never
 
+    def __format__(self, _: str) -> str:
+        """Return how it reads in a text, also where a number is written: a text with it is not reported."""
+        return TOKEN
+
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 

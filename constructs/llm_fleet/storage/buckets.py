@@ -21,13 +21,13 @@ _NO_REPLICA_OF_DATA = (
     "region doubles its price; who needs one adds it to the L1 beneath, whose versioning is ready for it."
 )
 _NO_ACCESS_LOGS = (
-    "Access logs were not asked for: training reads every object many times, and a log line each is worth its price to "
-    "some only. Give access_log_bucket where they are wanted; CloudTrail data events are the other way."
+    "Access logs are not enabled: training reads every object many times, and a log line each is worth its price to "
+    "some only. Set access_log_bucket to enable them; CloudTrail data events are the alternative."
 )
 _ITSELF = "This is the bucket that access logs go to; logging it to itself would never end."
 _NO_KMS = "S3 delivers access logs to buckets with S3-managed encryption only; with a KMS key they are silently lost."
 _NO_REPLICA_OF_LOGS = (
-    "Access logs tell what happened to other buckets; losing a region's logs with the region is accepted."
+    "Access logs record requests to other buckets; losing a region's logs with the region is accepted."
 )
 
 

@@ -65,8 +65,8 @@ class FileSystemPorts(Construct):
     """Opens the ports of a file system's own security group, rule by rule, each a resource of its own.
 
     Resources of their own, because the file system must wait for them: FSx tries its port when it is created. The
-    rules of clients that live in another stack stand in that stack, so that a short-lived cluster takes them away
-    with it, and storage never depends on a cluster.
+    rules of clients of another stack are in that stack, so that a short-lived cluster deletes them
+    with itself, and storage never depends on a cluster.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class FileSystemPorts(Construct):
     def allow_clients(self, security_group: ec2.ISecurityGroup, *, here: bool = False) -> Construct | None:
         """Let clients in and return the rules; `None` when they are in already.
 
-        The rules stand in the stack of `security_group` when that is another one, unless `here` says otherwise. Those
-        of a group that is known by its id stand here: each stack may import it anew, and EC2 takes a rule once.
+        The rules are in the stack of `security_group` when that is another one, unless `here` is set. Those of a
+        group known by its id are here: each stack may import it again, and EC2 accepts a rule once.
         """
         imported = not is_unresolved(security_group.security_group_id)
         key = security_group.security_group_id if imported else security_group.node.addr
@@ -188,7 +188,7 @@ class FileSystemAccess(Construct):
         self._rules = [rules for rules in made if rules is not None]
 
     def carry(self, file_system: cdk.CfnResource) -> None:
-        """Have `file_system` wait for every rule, and be retained, or not, together with what it stands on."""
+        """Have `file_system` wait for every rule, and be retained, or not, together with what it depends on."""
         file_system.apply_removal_policy(self._removal_policy)
         hold(file_system)
         file_system.node.add_dependency(self._network.security_group_rules, *self._rules)
@@ -216,21 +216,21 @@ class Mountable(Construct):
     _ports: FileSystemPorts | None = None
 
     def __init__(self, scope: Construct, id: str) -> None:
-        """Subclasses make it, or take what was told of it, and then set what is declared here."""
+        """Subclasses create or import it, and then set what is declared here."""
         super().__init__(scope, id)
         self.file_system_id: str
         """The id, `fs-…`."""
         self.dns_name: str
         """The name that clients mount."""
         self.availability_zone_id: str | None
-        """The AZ id where it stands, e.g. `usw2-az4`; `None` when nobody told."""
+        """Its AZ id, e.g. `usw2-az4`; `None` if unknown."""
 
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
         """Open the ports to clients in `security_group`, and back where servers call clients. Idempotent.
 
-        The network's own group is in already. The rules stand in the stack of `security_group`, and go with it; those
-        of one imported by its id, or of the network's own stack, stand beside the file system. Does nothing where the
-        file system exists and its own group was not told: then its ports must be open already.
+        The network's own group is allowed already. The rules are in the stack of `security_group` and are deleted with
+        it; those of a group imported by its id, or of the network's own stack, are in the file system's stack. Does
+        nothing for an existing file system without a given security group: its ports must be open already.
         """
         if self._ports is not None:
             self._ports.allow_clients(security_group)
@@ -249,7 +249,7 @@ class MountableOpenZfs(Mountable):
     """An FSx for OpenZFS file system, made here or elsewhere."""
 
     volume_id: str | None
-    """The volume that clients mount, `fsvol-…`: ParallelCluster asks for it; `None` when nobody told."""
+    """The volume that clients mount, `fsvol-…`: ParallelCluster requires it; `None` if unknown."""
 
 
 @jsii.implements(ec2.IConnectable)
@@ -269,7 +269,7 @@ class FileSystem(Mountable):
         kind: FileSystemKind,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
-        """Make what it stands on, in a compute subnet of `network`."""
+        """Create what it depends on, in a compute subnet of `network`."""
         super().__init__(scope, id)
         self._removal_policy = removal_policy
         self._access = FileSystemAccess(
@@ -309,7 +309,7 @@ class FileSystem(Mountable):
 
 
 class ImportedFileSystem(Mountable):
-    """As much as was told of a file system that exists already. Nothing is looked up, and nothing made but rules."""
+    """An existing file system with the attributes that were given. Nothing is looked up, and only rules are created."""
 
     def __init__(
         self, scope: Construct, id: str, existing: ExistingLustre | ExistingOpenZfs, *, kind: FileSystemKind

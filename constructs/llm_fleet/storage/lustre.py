@@ -34,7 +34,7 @@ def lustre_configuration(
     """Return the Lustre half of an `AWS::FSx::FileSystem`, with every default decided.
 
     What a deployment type does not know is left out: the service refuses even its `NONE`. `CopyTagsToBackups` is there
-    only where it was asked for: a file system that is linked to S3 must not have it, and CloudFormation replaces the
+    only where it was requested: a file system that is linked to S3 must not have it, and CloudFormation replaces the
     file system when it changes, so that one that had it by default could not be linked later without losing its data.
     """
     variant, requested = spec.variant, spec.backups or LustreBackups()
@@ -81,7 +81,7 @@ def _read_cache(spec: LustreSpec) -> fsx.CfnFileSystem.DataReadCacheConfiguratio
 
 
 def check_log_group(log_group: LogGroup | None) -> Sequence[Problem]:
-    """Return what FSx would refuse of the name of a log group of the CDK; `check_lustre` judges plain names."""
+    """Return what FSx would refuse of the name of a log group of the CDK; `check_lustre` checks plain names."""
     return (
         []
         if log_group is None or isinstance(log_group, str)
@@ -90,7 +90,7 @@ def check_log_group(log_group: LogGroup | None) -> Sequence[Problem]:
 
 
 def log_configuration(scope: Construct, spec: LustreSpec) -> fsx.CfnFileSystem.LogConfigurationProperty | None:
-    """Return the log configuration: of warnings and errors unless told otherwise, where links to S3 exist at all.
+    """Return the log configuration: of warnings and errors by default, where links to S3 exist at all.
 
     Without a log group the service makes `/aws/fsx/lustre` and keeps what it writes there for ever.
     """
@@ -128,7 +128,7 @@ class DataRepositoryLink(Construct):
     """An `AWS::FSx::DataRepositoryAssociation`, with the use of the bucket's KMS key that FSx needs for it.
 
     It is retained with its file system: FSx loads the content of a file when it is first read, and a file system
-    that has lost its link has lost what nobody has read yet.
+    that has lost its link has lost all files that were not yet read.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class LustreFileSystem(FileSystem, MountableLustre):
     def add_data_repository(self, id: str, repository: DataRepository) -> DataRepositoryLink:
         """Link a folder to S3. A linked file system has no backups, and those that are the default are switched off.
 
-        Raises `FleetError` with everything that FSx would refuse of this link beside the earlier ones.
+        Raises `FleetError` with everything that FSx would reject in this link together with the earlier ones.
         """
         path = f"{self.node.path}/{id}"
         raise_problems(check_is_spec(repository, DataRepository, "repository"), subject=path)

@@ -27,7 +27,7 @@ EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 
 
 class OpenZfsVolume(Construct):
-    """An `AWS::FSx::Volume`, for what clusters share beside home directories, e.g. `/apps`.
+    """An `AWS::FSx::Volume`, for what clusters share in addition to home directories, e.g. `/apps`.
 
     `OpenZfsFileSystem.add_volume` makes it. It is retained with its file system, so that a new cluster finds what an
     old one has left there.
@@ -87,7 +87,7 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
     Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
     days, the root volume exported to every client that its security group lets in.
 
-    It is retained, with all that it stands on, just as `LustreFileSystem` is.
+    It is retained, with all that it depends on, as `LustreFileSystem` is.
 
     Source of facts: `catalog/data/openzfs.json`.
     """
@@ -137,10 +137,11 @@ class OpenZfsFileSystem(FileSystem, MountableOpenZfs):
         """The id of the root volume, `fsvol-…`."""
 
     def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
-        """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
+        """Create a volume, e.g. for `/apps`: exported, compressed and kept as the root volume is.
 
-        Who mounts the root volume finds it there under its name too, so that no home directory may have it. Raises
-        `FleetError` with what FSx would refuse of it beside the earlier ones.
+        A client that mounts the root volume sees it under its name too, so that no home directory may have that name.
+        Raises
+        `FleetError` with what FSx would reject in it together with the earlier ones.
         """
         path = f"{self.node.path}/{id}"
         volume = OpenZfsVolumeSpec() if volume is None else volume

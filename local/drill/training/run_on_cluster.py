@@ -109,7 +109,7 @@ class RunOnCluster:
         """Wait until `stage` has ended well; return how Slurm shows it. Raises `JobFailed` or `NotInTime`."""
         job = self._cluster.slurm.wait_for_job(self.jobs[stage], *_ENDS, seconds=seconds)
         if job.state != "COMPLETED":
-            raise JobFailed(f"{stage} of {self.run.name} ended as {job.state}:\n{self.log(stage)[-4000:]}")
+            raise JobFailed(f"{stage} of {self.run.name} ended as {job.state}, {job.ended}:\n{self.log(stage)[-4000:]}")
         return job
 
     def log(self, stage: str) -> str:

@@ -37,7 +37,7 @@ def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: P
         ({"compiler": "2.21.33363.0"}, "by neuronx-cc 2.19.8089.0, and the server's image has 2.21.33363.0"),
         (
             {"dtype": "fp16"},
-            "compiled in bfloat16, and the server asks for float16; tell the server to cast to bfloat16",
+            "compiled in bfloat16, and the server requires float16; set the server to cast to bfloat16",
         ),
         ({"target": "trn2"}, "compiled for trn1, but the service runs trn2"),
     ],
@@ -46,7 +46,7 @@ def test_a_mismatch_is_reported_with_both_sides_and_the_remedy(tmp_path: Path, c
     (line,) = findings({**REQUESTED, **changed}, put(tmp_path, neuron_config={**OPTIMUM, "target": "trn1"}))
     assert line.startswith(f"model-mismatch: {tmp_path} was compiled ")
     assert words in line
-    assert "export it anew" in line
+    assert "export it again" in line
 
 
 def test_every_mismatch_is_reported_at_once(tmp_path: Path):

@@ -1,7 +1,8 @@
 """Is a model there, and was it compiled for what its server asks for? Standard library of Python 3.9 and newer only.
 
 The same file runs in Lambda, before a service is made; as the first container of each task, before its server starts;
-and at the end of an export, before anything is published. In containers it is `python3 -c`, told by the environment.
+and at the end of an export, before anything is published. In containers it runs as `python3 -c`, configured by
+environment variables.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
 """Code for NeuronCore-v2 is the same: optimum-neuron calls it trn1, llm-fleet inf2."""
 _SIZES = {"tensor_parallel": "tensor parallelism", "batch_size": "batches of", "sequence_length": "sequences of"}
 _TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
-"""Servers are told the short name, optimum-neuron writes the long one."""
+"""Servers take the short name, optimum-neuron writes the long one."""
 _REQUESTED_VARIABLE = "LLM_FLEET_MODEL_REQUESTED"
 _PATH_VARIABLE = "LLM_FLEET_MODEL_PATH"
 
@@ -68,8 +69,8 @@ class Folder(Files):
 def findings(requested: Mapping[str, Any], files: Files) -> list[str]:
     """Return what is wrong with the model, each as one line that begins with a word that never changes.
 
-    `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` and `dtype`
-    (`None` where nobody knows or asks), `layout` (`optimum`, or `other` for servers that keep what they compile in ways
+    `requested`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` and `dtype`
+    (`None` if unknown or not required), `layout` (`optimum`, or `other` for servers that keep what they compile in ways
     of their own), `shards_needed` (whether the host has no memory for the whole checkpoint).
     """
     names = set(files.names())
@@ -78,7 +79,7 @@ def findings(requested: Mapping[str, Any], files: Files) -> list[str]:
     try:
         reported = _reported(names, files)
     except ValueError as error:
-        return [f"model-unreadable: {files.place} has a file that cannot be read: {error}; put the model there anew"]
+        return [f"model-unreadable: {files.place} has a file that cannot be read: {error}; upload the model again"]
     found = list(_incomplete(requested, names, reported is not None, files.place))
     if requested["compiled"] and reported is not None:
         found += _mismatches(requested, reported, files.place)
@@ -110,7 +111,7 @@ def _incomplete(requested: Mapping[str, Any], names: set[str], reported: bool, p
 
 
 def _reported(names: set[str], files: Files) -> dict[str, Any] | None:
-    """Return what the model was compiled for, by the names of what is asked; `None` where it was not compiled."""
+    """Return the model's compile settings by the names of the requested settings; `None` if it was not compiled."""
     if MARKER in names:
         return _object(files, MARKER)
     if OPTIMUM in names:
@@ -152,20 +153,20 @@ def _mismatches(requested: Mapping[str, Any], reported: Mapping[str, Any], place
         made = reported.get(name)
         if made is not None and made != requested[name]:
             yield (
-                f"model-mismatch: {place} was compiled for {title} {made}, and the server asks for {requested[name]}; "
-                f"write {name} {made}, or export it anew"
+                f"model-mismatch: {place} was compiled for {title} {made}, and the server requires {requested[name]}; "
+                f"write {name} {made}, or export it again"
             )
     made, needed = _type(reported.get("dtype")), _type(requested["dtype"])
     if made and needed and made != needed:
         yield (
-            f"model-mismatch: {place} was compiled in {made}, and the server asks for {needed}; tell the server to "
-            f"cast to {made}, or export it anew"
+            f"model-mismatch: {place} was compiled in {made}, and the server requires {needed}; set the server to "
+            f"cast to {made}, or export it again"
         )
     made, needed = _release(reported.get("compiler")), _release(requested["compiler"])
     if made and needed and made != needed:
         yield (
             f"model-mismatch: {place} was compiled by neuronx-cc {made}, and the server's image has {needed}; "
-            f"export it anew with the server's image"
+            f"export it again with the server's image"
         )
 
 

@@ -34,7 +34,7 @@ class Prefix(Files):
         self.place = f"s3://{bucket}/{prefix}".rstrip("/")
 
     def names(self) -> list[str]:
-        """Return the keys below the prefix, without it; a model has some dozens, and a thousand are enough to tell."""
+        """Return the first 1,000 keys below the prefix, without it. A model has some dozens."""
         listed = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=self._below)
         keys = [item.get("Key", "") for item in listed.get("Contents", [])]
         return [key.removeprefix(self._below) for key in keys if not key.endswith("/")]
@@ -47,7 +47,7 @@ class Prefix(Files):
 def handler(event: dict[str, Any], context: object) -> None:
     """Serve one request of CloudFormation and answer it, whatever happens."""
     answer = _serve(event)
-    _LOG.info("%s %s: %s", event["RequestType"], answer.physical_id, answer.failure or "as asked")
+    _LOG.info("%s %s: %s", event["RequestType"], answer.physical_id, answer.failure or "succeeded")
     send(event, answer)
 
 

@@ -51,7 +51,7 @@ def copy_what_is_missing(checkpoint: str, model: str) -> list[str]:
 
 
 def note(reported: Mapping[str, Any], model: str) -> None:
-    """Write the marker: what optimum-neuron says it has made, not what it was asked for."""
+    """Write the marker: what optimum-neuron reports about its output, not what was requested."""
     with open(os.path.join(model, "neuron_config.json"), encoding="utf-8") as opened:
         made: dict[str, Any] = json.load(opened)
     marker = {

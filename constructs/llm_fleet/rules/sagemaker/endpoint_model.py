@@ -121,7 +121,7 @@ def _fault(location: str, *, tarball: bool) -> tuple[str, str] | None:
 
 def _revision(model: EndpointModel) -> Iterator[Problem]:
     revision = model.revision
-    if revision is None or is_unresolved(revision):
+    if revision is None or is_unresolved(revision) or is_unresolved(model.source):
         return
     if model.source is not EndpointModelSource.HUB:
         yield model.wrong(

@@ -1,7 +1,7 @@
 """Settings of a watch over training jobs: conditions, checkpoint layouts, restarts, and jobs that others start."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from llm_fleet.catalog.training_job import training_watch_facts
 from llm_fleet.rules.feature_codes import SageMakerCode
@@ -99,7 +99,7 @@ def _check_fraction(drop: ThroughputDrop) -> Iterator[Problem]:
 
 
 def check_metrics_are_defined(
-    conditions: Mapping[str, str], metrics: Sequence[str], *, job: str, path: Sequence[str | int] = ()
+    conditions: Mapping[str, str], metrics: Collection[str], *, job: str, path: Sequence[str | int] = ()
 ) -> Iterator[Problem]:
     """Return a problem for each of `conditions` (kind to metric) whose metric is not in `metrics` of `job`."""
     offered = ", ".join(sorted(metrics))

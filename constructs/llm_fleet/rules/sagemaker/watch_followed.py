@@ -32,7 +32,7 @@ def check_followed(
     conditions = watch.conditions if own.conditions is None else own.conditions
     return [
         *_check_checkpoints(job, (own.restart or watch.restart).maximum),
-        *check_metrics_are_defined(conditions.metrics, list(job.metrics), job=job.name, path=("conditions",)),
+        *check_metrics_are_defined(conditions.metrics, job.metrics, job=job.name, path=("conditions",)),
         *_check_once(job.name, followed),
     ]
 

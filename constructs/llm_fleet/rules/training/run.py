@@ -198,7 +198,7 @@ def check_room(run: PlacedRun, plan: RunPlan) -> Iterator[Problem]:
         return
     size = checkpoint_bytes(plan, shape.parameters)
     needed = size * (run.checkpoint.keep + 1)
-    if needed <= room * GIB:
+    if is_unresolved(needed) or needed <= room * GIB:
         return
     keep = int(room * GIB // size) - 1
     yield Problem(

@@ -21,6 +21,7 @@ from llm_fleet.catalog.training_environments import (
     default_warmup_steps,
 )
 from llm_fleet.rules.inference.fit import GIB
+from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.jobs import ActivationCheckpointing, Backend, PlacedRun, Precision
 from llm_fleet.spec.model_shape import TrainedShape
 
@@ -249,7 +250,9 @@ def undivided(shape: TrainedShape, degree: int) -> list[tuple[str, int]]:
 
 
 def divisors(number: int) -> list[int]:
-    """Return the divisors of `number`, ascending."""
+    """Return the divisors of `number`, ascending; none when it is unresolved."""
+    if is_unresolved(number):
+        return []
     small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
     large = [number // each for each in reversed(small)]
     return [*small, *(each for each in large if each > small[-1])]
