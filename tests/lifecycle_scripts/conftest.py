@@ -43,7 +43,7 @@ def worker(node: Node) -> Node:
 
 @pytest.fixture
 def aws(tmp_path: Path) -> Path:
-    """Where the are-in for the AWS CLI keeps what it was queried."""
+    """Where the fake for the AWS CLI keeps what it was queried."""
     folder = tmp_path / "aws"
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "aws"

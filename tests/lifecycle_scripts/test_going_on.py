@@ -34,7 +34,7 @@ def test_what_is_not_so_any_more_is_repaired(worker: Node) -> None:
     assert (ended.code, applied(worker, "one"), applied(worker, "two")) == (0, 2, 1)
     assert by_name(ended)["one"]["repaired"]
     assert by_name(ended)["one"]["changes"] == ["wrote /made/one"]
-    assert "is not so any more: /made/one is not as it should be" in ended.out
+    assert "must be applied again: /made/one is not as it should be" in ended.out
 
 
 def test_what_failed_is_applied_again_and_what_was_done_before_is_not(worker: Node) -> None:
@@ -114,7 +114,7 @@ def test_a_state_that_cannot_be_understood_is_set_aside(worker: Node, broken: st
     (states(worker) / "state.json").write_text(broken)
     ended = worker.run()
     assert (ended.code, applied(worker, "one")) == (0, 2)
-    assert "it is now state.json.broken, and every step is applied" in ended.out
+    assert "it was renamed to state.json.broken, and every step is applied" in ended.out
     assert (states(worker) / "state.json.broken").read_text() == broken
 
 

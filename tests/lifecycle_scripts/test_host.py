@@ -89,6 +89,6 @@ def test_the_next_writer_takes_it_away(tmp_path: Path):
 def test_the_draft_of_a_writer_that_lives_is_left(tmp_path: Path):
     other = tmp_path / "etc" / ".conf.draft-1"
     other.parent.mkdir()
-    other.write_text("somebody else's")
+    other.write_text("other content")
     Host(tmp_path).write("/etc/conf", "whole")
-    assert other.read_text() == "somebody else's"
+    assert other.read_text() == "other content"

@@ -21,7 +21,7 @@ SKIPPED = {
     "head": "not for the role Compute",
     "early": "not in OnInitComplete",
     "needless": "trn does without",
-    "unwanted": "fleet.json says to skip it",
+    "unwanted": "skipped in fleet.json",
 }
 
 
@@ -41,7 +41,7 @@ def test_list_reads_well(worker: Node) -> None:
     lines = look(worker, "--list").out.splitlines()
     assert lines[0] == "OnInitComplete on a node of group trn, role Compute:"
     assert "  2  top                   top is made; after base, (side)" in lines
-    assert "  -  unwanted              skipped: fleet.json says to skip it" in lines
+    assert "  -  unwanted              skipped: skipped in fleet.json" in lines
 
 
 def test_list_needs_no_node(node: Node) -> None:

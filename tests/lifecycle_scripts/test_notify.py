@@ -53,11 +53,11 @@ def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path)
 
 
 def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node, aws: Path) -> None:
-    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'nobody takes them')", more='"is_for_jobs": False')
+    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'not published')", more='"is_for_jobs": False')
     worker.publish(step_files={"broken": broken}, reports=REPORTS)
     ended = run(worker, aws)
     assert (ended.code, ended.report["code"], ended.report["failures"]) == (0, "OK", [])
-    assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "nobody takes them"}]
+    assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "not published"}]
     sent = calls(aws)
     assert set(sent) == {"s3", "cloudwatch", "events"}
     assert {datum["MetricName"] for datum in sent["cloudwatch"]["metric_data"]} == {"NodeStartsDegraded"}
@@ -67,7 +67,7 @@ def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node
     (entry,) = sent["events"]["entries"]
     assert entry["DetailType"] == "LLM Fleet Node Degraded"
     detail = json.loads(entry["Detail"])
-    assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "nobody takes them", "i-trn1")
+    assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "not published", "i-trn1")
     assert detail["remedy"].startswith("see that the node reaches the service")
 
 

@@ -141,7 +141,7 @@ def test_a_node_that_was_not_reported_its_region_asks_the_metadata_service(clust
     shutil.rmtree(cluster.root / "opt/llm-fleet/fetched")
     ended = start(cluster, aws)
     assert ended.returncode == 38
-    assert "Forbidden" in ended.stderr, "without any region it is tried, and told"
+    assert "Forbidden" in ended.stderr, "without any region it is tried, and reported"
 
 
 def test_the_head_node_runs_it_too(cluster: Node, aws: Path) -> None:
@@ -220,15 +220,15 @@ def test_a_pointer_that_is_not_there_is_reported(cluster: Node, aws: Path) -> No
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("", "is not one line with a bundle and its digest"),
-        (f"{BUNDLE} {'0' * 40}", "is not one line"),
-        (f"{BUNDLE}\n{'0' * 64}\n", "is not one line"),
-        (f"{BUNDLE} {'0' * 64}\n{BUNDLE} {'1' * 64}\n", "is not one line"),
-        ('{"prefix": "x"}\n', "is not one line"),
-        (f"s3://other/bundles/demo/train/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"s3://scripts/bundles/demo/other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"{ROOT}/../other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
-        (f"{ROOT} {'0' * 64}\n", "which is no bundle below"),
+        ("", "must be one line with a bundle and its digest"),
+        (f"{BUNDLE} {'0' * 40}", "must be one line"),
+        (f"{BUNDLE}\n{'0' * 64}\n", "must be one line"),
+        (f"{BUNDLE} {'0' * 64}\n{BUNDLE} {'1' * 64}\n", "must be one line"),
+        ('{"prefix": "x"}\n', "must be one line"),
+        (f"s3://other/bundles/demo/train/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"s3://scripts/bundles/demo/other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"{ROOT}/../other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is not a bundle in"),
+        (f"{ROOT} {'0' * 64}\n", "which is not a bundle in"),
     ],
 )
 def test_a_pointer_that_is_half_or_leads_elsewhere_is_refused(cluster: Node, aws: Path, text: str, cause: str) -> None:
@@ -242,7 +242,7 @@ def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> N
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
     (aws / "s3" / BUNDLE.removeprefix("s3://") / "enter.sh").write_text("exit 0\n")
-    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "is not the bundle")
+    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "does not have a SHA256SUMS")
 
 
 def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
@@ -250,17 +250,17 @@ def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_
     ended = start(cluster, aws)
     assert ended.returncode == 11
     for stream in (ended.stderr, ended.stdout):
-        assert "LFN11  cfnconfig is of the cluster other" in stream
+        assert "LFN11  cfnconfig is for the cluster other" in stream
 
 
 def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
-    refused(cluster, ended, "LFN39", f"not the bundle whose SHA256SUMS has the digest {'0' * 64}")
+    refused(cluster, ended, "LFN39", f"does not have a SHA256SUMS with the digest {'0' * 64}")
 
 
 def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     (aws / "s3/scripts/demo/enter.sh").write_text("exit 0\n")
-    refused(cluster, start(cluster, aws), "LFN39", "is not the bundle")
+    refused(cluster, start(cluster, aws), "LFN39", "does not have a SHA256SUMS")
 
 
 def test_a_bundle_that_cannot_be_fetched_is_reported(cluster: Node, aws: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> Non
 def test_arguments_that_are_not_the_constructs_are_refused(
     cluster: Node, aws: Path, arguments: tuple[str, ...]
 ) -> None:
-    refused(cluster, run(cluster, aws, *arguments), "LFN08", "wanted: s3://BUCKET/PREFIX")
+    refused(cluster, run(cluster, aws, *arguments), "LFN08", "usage: s3://BUCKET/PREFIX")
 
 
 def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
@@ -325,8 +325,8 @@ def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, caus
         (COMPUTE, "trn-dy-trn1-7", "trn", "trn"),
         (COMPUTE, "", None, "trn"),
         (HEAD, "ip-10-1-0-5", None, "head"),
-        ("cfn_node_type=LoginNode\n", "ip-10-1-0-9", None, "door"),
-        ("", "ip-10-1-0-9", "door", "door"),
+        ("cfn_node_type=LoginNode\n", "ip-10-1-0-9", None, "entry"),
+        ("", "ip-10-1-0-9", "entry", "entry"),
         ("cfn_node_type=ComputeFleet\n", "trn-st-a-b-1.train.pcluster", None, "trn"),
         ("stack_name='train'\ncfn_node_type=\"HeadNode\"\n", "", "head", "head"),
     ],
@@ -337,7 +337,7 @@ def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None,
 
 def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anyone who is of a type that another group names is not of that group for it."""
-    node.is_of_type("m5.xlarge")  # of head and door
+    node.is_of_type("m5.xlarge")  # of head and entry
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
     document = json.loads((node.bundle / "fleet.json").read_text())
     next(group for group in document["groups"] if group["name"] == "trn")["instance_types"] = []
@@ -370,10 +370,10 @@ def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
         (COMPUTE, "", "head", "LFN13", "argument --group: it is head"),
         (COMPUTE, "gpu-st-p5-1", "trn", "LFN12", "no group gpu"),
         (COMPUTE, "", "gpu", "LFN12", "no group gpu"),
-        (HEAD, "trn-st-trn1-1", None, "LFN13", "host name: trn-st-trn1-1 is of the queue trn"),
-        (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is of the cluster other"),
-        ("", "", None, "LFN14", "this node could be of door or head or trn"),
-        ("", "trn-st-trn1-1", None, "LFN14", "this node could be of trn"),
+        (HEAD, "trn-st-trn1-1", None, "LFN13", "host name: trn-st-trn1-1 is in the queue trn"),
+        (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is for the cluster other"),
+        ("", "", None, "LFN14", "this node could be in the group entry or head or trn"),
+        ("", "trn-st-trn1-1", None, "LFN14", "this node could be in the group trn"),
         ("cfn_node_type=Other\n", "", None, "LFN14", "it says Other"),
     ],
 )

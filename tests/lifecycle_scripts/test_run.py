@@ -77,7 +77,7 @@ def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_rep
     assert by_name(ended)["needs_that"]["why"] == "it needs needs_one"
     assert "LFN31  one: one cannot be done" in ended.err
     assert "LFN31  two: two cannot be done" in ended.err
-    assert f"the whole story: {worker.logs / 'llm-fleet.log'}" in ended.err
+    assert f"log: {worker.logs / 'llm-fleet.log'}" in ended.err
 
 
 def test_what_apply_does_not_bring_about_is_a_failure(worker: Node) -> None:
@@ -111,7 +111,7 @@ def test_a_step_that_hangs_is_ended_with_everything_it_started(worker: Node, tmp
     worker.publish(step_files={"hangs": step("hangs", apply=apply, more="'timeout': 0.5")})
     ended = worker.run()
     reported = by_name(ended)["hangs"]
-    assert (ended.code, reported["code"], reported["cause"]) == (1, "LFN32", "it did not end within 0.5 s")
+    assert (ended.code, reported["code"], reported["cause"]) == (1, "LFN32", "it did not finish within 0.5 s")
     assert reported["output"] == ["before"]
     assert is_gone(int((tmp_path / "pid").read_text()))
 
@@ -135,16 +135,16 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
 @pytest.mark.parametrize(
     ("apply", "cause"),
     [
-        ("node.host.folder('/opt/junk/more')", "a file is at {root}/opt/junk, where a folder has to be"),
-        ("node.host.folder('/opt/junk')", "a file is at {root}/opt/junk, where a folder has to be"),
-        ("node.host.write('/opt', 'x')", "a folder is at {root}/opt, where a file has to be"),
-        ("node.host.path('/opt').read_bytes()", "a folder is at {root}/opt, where a file has to be"),
+        ("node.host.folder('/opt/junk/more')", "a file is at {root}/opt/junk is a file, but must be a folder"),
+        ("node.host.folder('/opt/junk')", "a file is at {root}/opt/junk is a file, but must be a folder"),
+        ("node.host.write('/opt', 'x')", "a folder is at {root}/opt is a folder, but must be a file"),
+        ("node.host.path('/opt').read_bytes()", "a folder is at {root}/opt is a folder, but must be a file"),
         (
             "raise OSError(30, 'Read-only file system', '/opt/x')",
             "/opt/x cannot be written: its file system is read-only",
         ),
-        ("raise OSError(1, 'Operation not permitted', '/opt/x')", "/opt/x is refused: Operation not permitted"),
-        ("raise OSError(5, 'Input/output error', 'a', None, '/opt/b')", "/opt/b is refused: Input/output error"),
+        ("raise OSError(1, 'Operation not permitted', '/opt/x')", "/opt/x cannot be used: Operation not permitted"),
+        ("raise OSError(5, 'Input/output error', 'a', None, '/opt/b')", "/opt/b cannot be used: Input/output error"),
         (
             "import shutil; raise shutil.Error([('a', '/b', '[Errno 30] Read-only file system')])",
             "Read-only file system",
@@ -219,7 +219,10 @@ def test_only_applies_what_is_named_and_verifies_what_that_needs(worker: Node) -
     worker.publish(step_files=files)
     refused = worker.run("on_init_complete.sh", "--only", "top")
     assert (refused.code, refused.report["code"]) == (1, "LFN36")
-    assert "base is needed and not so: LFN31  /made/base is not as it should be" in refused.report["cause"]
+    assert (
+        "base is needed, but its verification failed: LFN31  /made/base is not as it should be"
+        in refused.report["cause"]
+    )
     assert by_name(refused)["top"]["state"] == "not_reached"
     assert not (worker.root / "made").exists()
 

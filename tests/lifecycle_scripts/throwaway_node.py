@@ -157,7 +157,7 @@ class Node:
             platform=PLATFORMS[type(hook)],
             groups=[
                 NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"], hook=hook),
-                NodeGroup(name="door", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),
+                NodeGroup(name="entry", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),
                 NodeGroup(
                     name="trn",
                     role=NodeType.COMPUTE,

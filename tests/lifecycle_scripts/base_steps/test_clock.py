@@ -74,14 +74,14 @@ def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal", ago
     program(root, "chronyc", CHRONYC)
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_the_time_services_word_is_enough(tmp_path: Path) -> None:
     node = build(tmp_path)
     chrony(tmp_path, "0.000012")
     assert applied(STEP, node) == []
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_timesyncds_word_is_enough(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/run/systemd/timesync/synchronized", "")
@@ -89,7 +89,7 @@ def test_timesyncds_word_is_enough(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 @pytest.mark.parametrize(("way", "reported"), [("fast", "3600 s ahead"), ("slow", "3600 s behind")])
 def test_an_hour_off_is_reported_with_its_seconds(tmp_path: Path, way: str, reported: str) -> None:
     node = build(tmp_path)
@@ -101,7 +101,7 @@ def test_an_hour_off_is_reported_with_its_seconds(tmp_path: Path, way: str, repo
 @pytest.mark.parametrize(
     ("offset", "is_right"), [("149.0", True), ("151.0", False)], ids=["half of munge's 300 s", "more"]
 )
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_two_nodes_may_be_off_in_opposite_directions(tmp_path: Path, offset: str, is_right: bool) -> None:
     node = build(tmp_path)
     chrony(tmp_path, offset)
@@ -124,7 +124,7 @@ def test_without_a_time_service_s3_reports(tmp_path: Path, s3: S3, ahead: float)
 
 def test_a_time_service_that_has_not_set_the_clock_yet_is_not_waited_for(tmp_path: Path, s3: S3) -> None:
     node = build(tmp_path)
-    chrony(tmp_path, "0.0", leap="Not synchronised")
+    chrony(tmp_path, "0.0", leap="Not synchronised")  # codespell:ignore synchronised
     assert time_service_offset(Host(tmp_path)) is None
     s3.ahead = 3600
     with pytest.raises(Failure, match=r"LFN44  the clock is 3600 s behind \(S3's Date"):
@@ -162,11 +162,11 @@ def test_an_answer_without_a_date_reports_nothing(tmp_path: Path, s3: S3) -> Non
     assert clock_offset(build(tmp_path)) is None
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_where_no_one_reports_the_time_the_log_says_so(tmp_path: Path) -> None:
     node = build(tmp_path)
     applied(STEP, node)
-    assert "nobody here tells the time" in said(node)
+    assert "the clock could not be checked" in said(node)
 
 
 def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def silent(root: Path, unit: str = "chrony.service"):
     return node
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 @pytest.mark.parametrize("unit", ["chrony.service", "chronyd.service", "systemd-timesyncd.service"])
 def test_a_time_service_that_does_not_run_is_started(tmp_path: Path, unit: str) -> None:
     node = silent(tmp_path, unit)
@@ -223,12 +223,12 @@ def test_a_time_service_that_does_not_run_is_started(tmp_path: Path, unit: str) 
     assert applied(STEP, node) == []
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
     assert converges(STEP, silent, tmp_path) == 2
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_a_masked_time_service_stays_masked(tmp_path: Path) -> None:
     node = silent(tmp_path)
     (tmp_path / "etc/systemd/system").mkdir(parents=True)
@@ -236,7 +236,7 @@ def test_a_masked_time_service_stays_masked(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("no_time_source")
 def test_a_time_service_that_is_masked_by_its_other_name_stays_masked(tmp_path: Path) -> None:
     """As Debian's package leaves it: `systemctl enable chronyd.service` fails, and so did the step, with LFN31."""
     node = silent(tmp_path)

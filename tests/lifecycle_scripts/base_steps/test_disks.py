@@ -46,7 +46,7 @@ def test_on_a_root_alone_everything_is_below_var_lib(tmp_path: Path) -> None:
     applied(STEP, node)
     found = disks.read(node.host)
     assert (found.place, found.kind, found.docker) == ("/var/lib", "root", "/var/lib/docker")
-    assert said(node) == "large data goes to /var/lib: the node has nothing but its root"
+    assert said(node) == "large data goes to /var/lib: the node has only its root volume"
     modes = {path: (tmp_path / path.lstrip("/")).stat().st_mode & 0o7777 for path in found.folders()}
     assert modes == found.folders()
     assert modes["/var/lib/scratch"] == 0o1777

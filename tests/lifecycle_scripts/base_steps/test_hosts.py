@@ -103,7 +103,7 @@ def test_parallelclusters_names_are_its_own(tmp_path: Path) -> None:
 def test_a_node_without_a_name_is_refused(tmp_path: Path, name: str) -> None:
     node = build(tmp_path)
     file(tmp_path, "/proc/sys/kernel/hostname", f"{name}\n")
-    with pytest.raises(Failure, match="LFN41  the node has no host name but localhost"):
+    with pytest.raises(Failure, match="LFN41  Neuron host name but localhost"):
         STEP.apply(node)
 
 
@@ -115,7 +115,7 @@ def test_a_node_without_an_address_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_means_another_node_is_reported(tmp_path: Path) -> None:
     node = build(tmp_path)
     file(tmp_path, "/dns", f"10.7.7.7 {NAME}\n")
-    with pytest.raises(Failure, match=rf"LFN41  {NAME} resolves to 10.7.7.7, this node's addresses are {OWN}"):
+    with pytest.raises(Failure, match=rf"LFN41  {NAME} resolves to 10.7.7.7, but this node's addresses are {OWN}"):
         STEP.verify(node)
 
 

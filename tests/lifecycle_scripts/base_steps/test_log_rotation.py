@@ -96,7 +96,7 @@ def test_an_entry_that_signals_a_program_which_has_moved(node: Node, tmp_path: P
     applied(STEP, node)
     assert "/var/log/slurm/slurmd.log" not in (tmp_path / SLURM).read_text()
     (tmp_path / "usr/sbin/slurmd").unlink()
-    changed = "disabled /etc/logrotate.d/slurmd, which signals a daemon that is not there"
+    changed = "disabled /etc/logrotate.d/slurmd, which signals a daemon that does not exist"
     assert applied(STEP, node) == [changed, f"wrote /{SLURM}"]
     assert "/var/log/slurm/slurmd.log" in (tmp_path / SLURM).read_text()
     assert (tmp_path / "etc/logrotate.d/slurmd.disabled").read_text() == packaged

@@ -116,7 +116,7 @@ def test_lnet_is_set_up_before_the_mount_and_the_transfer_proves_it(tmp_path: Pa
         "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx",
     ]
     assert applied(PROOF, node) == []
-    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
+    assert said(node) == "/fsx uses EFA: recv_count rose by 32, send_count rose by 32"
     unit = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
     lnetctl = f"ExecStart={tmp_path}/usr/bin/lnetctl"
     assert f"{lnetctl} net add --net tcp --if ens5\n" in unit
@@ -155,7 +155,7 @@ def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path
     assert changes[:2] == ["unmounted /fsx, which was mounted over TCP", "unloaded Lustre's modules"]
     assert changes[-1] == "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx"
     applied(PROOF, node)
-    assert said(node) == "/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"
+    assert said(node) == "/fsx uses EFA: recv_count rose by 32, send_count rose by 32"
 
 
 def test_moving_hyperpods_mount_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_lustre_in_use_stays_on_tcp_and_the_node_is_degraded(tmp_path: Path) -
     node = mounted_by_hyperpod(tmp_path)
     file(tmp_path, "/busy", "")
     assert applied(STEP, node) == [], "the node comes up"
-    assert said(node) == "/fsx stays on TCP: it is mounted and in use: umount: /fsx: target is busy."
+    assert said(node) == "/fsx stays on TCP, because it is mounted and in use: umount: /fsx: target is busy."
     with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
         PROOF.verify(node)
     assert not PROOF.is_for_jobs
@@ -187,7 +187,9 @@ def test_a_type_that_fsx_serves_over_tcp_only_mounts_over_tcp(tmp_path: Path) ->
     node = with_efa(tmp_path, TCP_ONLY)
     applied(STEP, node)
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
-    assert (PROOF.skip(node) or "").startswith("ml.trn2.48xlarge has no EFA, or FSx for Lustre serves it over TCP only")
+    assert (PROOF.skip(node) or "").startswith(
+        "ml.trn2.48xlarge has no EFA, or FSx for Lustre supports only TCP for it"
+    )
 
 
 # As images have it; which of them FSx takes: its guide's page configure-efa-clients.
@@ -235,7 +237,7 @@ def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
     assert (reason is None) is served
     if reason:
         assert kernel in reason
-        assert "over EFA only to amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
+        assert "EFA only for amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
 
 
 def test_a_catalog_that_does_not_know_costs_no_node(tmp_path: Path) -> None:
@@ -285,7 +287,7 @@ def test_modules_that_cannot_be_unloaded_are_a_remark_and_too_few_interfaces_are
     node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
     file(tmp_path, "/lnet-held", "")
     assert applied(STEP, node)[-1].startswith("mounted fs-1")
-    assert "Lustre's modules stay loaded, with the options that they have: rmmod: ERROR: Module lnet is" in said(node)
+    assert "Lustre's modules stay loaded with their current options: rmmod: ERROR: Module lnet is" in said(node)
     with pytest.raises(Failure, match=r"LFN52  LNet has 2 of 8 EFA interfaces up for /fsx \(rdmap113s0, .*\)"):
         PROOF.verify(node)
 
@@ -303,9 +305,14 @@ def test_an_interface_that_is_down_is_degraded(tmp_path: Path) -> None:
 def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
     node = with_efa(tmp_path, rises=rises)
     applied(STEP, node)
-    with pytest.raises(Failure, match=r"LFN52  64 MiB were written to and read from /fsx, but on EFA") as failure:
+    with pytest.raises(
+        Failure,
+        match=r"LFN52  Lustre uses TCP instead of EFA: after 64 MiB were written to and read from /fsx, but on EFA",
+    ) as failure:
         PROOF.verify(node)
-    reported(10, failure.value, "64 MiB were written to and read from /fsx, but on EFA")
+    reported(
+        10, failure.value, "Lustre uses TCP instead of EFA: after 64 MiB were written to and read from /fsx, but on EFA"
+    )
 
 
 def test_a_node_whose_efa_is_missing_is_degraded(tmp_path: Path) -> None:

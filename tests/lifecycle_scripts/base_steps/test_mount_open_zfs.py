@@ -81,7 +81,7 @@ def test_a_root_that_may_give_nothing_away_is_reported(tmp_path: Path, monkeypat
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchown", fchown)
-    with pytest.raises(Failure, match="LFN53  root may not make a file in /home and give it away: Operation not"):
+    with pytest.raises(Failure, match="LFN53  root cannot create a file in /home and change its owner: Operation not"):
         STEP.verify(node)
     assert list((tmp_path / "home").iterdir()) == []
 
@@ -91,7 +91,7 @@ def test_a_root_that_becomes_no_one_is_reported(tmp_path: Path, monkeypatch: pyt
     STEP.apply(node)
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    with pytest.raises(Failure, match=f"LFN53  a file that root makes in /home belongs to {mine}"):
+    with pytest.raises(Failure, match=f"LFN53  a file that root creates in /home belongs to {mine}"):
         STEP.verify(node)
 
 

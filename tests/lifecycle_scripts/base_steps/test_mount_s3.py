@@ -102,7 +102,7 @@ def test_a_change_killed_before_systemd_has_read_it_is_made_up_for(tmp_path: Pat
 
 
 def test_a_group_without_one_skips_it(tmp_path: Path) -> None:
-    assert STEP.skip(build(tmp_path)) == "group workers shows no bucket as a folder"
+    assert STEP.skip(build(tmp_path)) == "group workers mounts no bucket"
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("others",)),))) is not None
     assert STEP.skip(build(tmp_path, s3_mounts=(bucket(groups=("workers",)),))) is None
 
@@ -138,7 +138,7 @@ def test_a_bucket_that_can_be_written_against_the_fleets_word_is_reported(tmp_pa
     node = reported(with_buckets(tmp_path), read_only=False)
     file(tmp_path, f"/on-start/{UNIT}", _MOUNTS.format(path="/data", line=mount_line("/data", "mountpoint-s3", "fuse")))
     STEP.apply(node)
-    with pytest.raises(Failure, match="LFN54  /data can be written, though the fleet says read only"):
+    with pytest.raises(Failure, match="LFN54  /data can be written, but the fleet configures it as read-only"):
         STEP.verify(reported(node))
 
 

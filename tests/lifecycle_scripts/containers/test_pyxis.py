@@ -177,7 +177,7 @@ def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tm
     assert node.host.changes == []
     STEP.verify(node)
     file(tmp_path, PLUGSTACK, "")
-    with pytest.raises(Failure, match="srun knows no --container-image"):
+    with pytest.raises(Failure, match="srun has no option --container-image"):
         STEP.verify(node)
 
 
@@ -190,7 +190,7 @@ def test_verify_finds_a_plugin_for_another_slurm(tmp_path: Path) -> None:
 def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     program(tmp_path, "srun", "print('Usage: srun')")
-    refused(Code.PYXIS, STEP.verify, node, match="srun knows no --container-image")
+    refused(Code.PYXIS, STEP.verify, node, match="srun has no option --container-image")
 
 
 def test_files_that_include_themselves_come_to_an_end(tmp_path: Path) -> None:

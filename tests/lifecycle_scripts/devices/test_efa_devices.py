@@ -63,7 +63,7 @@ def test_old_names_count_and_other_cards_do_not(tmp_path: Path) -> None:
     STEP.apply(node)
     with pytest.raises(Failure) as failure:
         STEP.verify(node)
-    assert failure.value.cause == "ml.trn1.32xlarge has 8 EFA interfaces, the kernel has 1 (efa_0)"
+    assert failure.value.cause == "ml.trn1.32xlarge has 8 EFA interfaces, but the kernel has 1 (efa_0)"
     assert failure.value.code is Code.EFA_DEVICES
 
 
@@ -83,7 +83,7 @@ def test_a_libfabric_that_finds_nothing_is_reported(root: Path) -> None:
         STEP.verify(make(root, TRN1))
 
 
-def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
+def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
     text = STAND_IN.read_text().replace("#!/usr/bin/env bash", f"#!/bin/bash\nFI_STAND_IN_ROOT={root}")
     file(root, "/opt/amazon/efa/bin/fi_info", text)
     (root / "opt/amazon/efa/bin/fi_info").chmod(0o755)
@@ -121,11 +121,11 @@ def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_
     expected = "devices /sys/class/infiniband/* 1\n" in expected_of_health_check(node)
     assert expected is matters, "nor is such a node drained for it"
     if matters:
-        with pytest.raises(Failure, match=r"LFN98  ml\.c6a.48xlarge has 1 EFA interfaces, the kernel has 0"):
+        with pytest.raises(Failure, match=r"LFN98  ml\.c6a.48xlarge has 1 EFA interfaces, but the kernel has 0"):
             STEP.verify(node)
         return
     STEP.verify(node)
-    assert "the kernel has 0; no fabric of group workers asks for EFA" in said(node)
+    assert "the kernel has 0; no fabric of group workers uses EFA" in said(node)
 
 
 def test_memory_that_may_not_be_locked_is_reported(root: Path) -> None:

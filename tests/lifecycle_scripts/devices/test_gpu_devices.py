@@ -76,7 +76,7 @@ def test_a_gpu_that_fell_off_the_bus_is_reported_with_what_the_kernel_says(root:
     with pytest.raises(Failure) as failure:
         STEP.verify(make(root, P5))
     assert failure.value.cause == (
-        "ml.p5.48xlarge has 8 GPUs, nvidia-smi shows 7; the kernel says: "
+        "ml.p5.48xlarge has 8 GPUs, nvidia-smi shows 7; kernel messages: "
         "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus."
     )
 
@@ -93,7 +93,7 @@ def test_without_nvidia_smi_the_driver_is_believed(root: Path) -> None:
 
 
 def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
-    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver does not run")
+    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver is not loaded")
 
 
 def test_a_type_of_unknown_number_has_one_at_least(tmp_path: Path) -> None:

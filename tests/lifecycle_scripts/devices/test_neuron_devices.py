@@ -54,8 +54,8 @@ def test_a_second_time_nothing_changes(root: Path) -> None:
     assert again.host.changes == []
 
 
-def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
-    """The are-in takes what we ask, refuses what the real one would, and reports in the real one's form."""
+def test_the_fake_of_the_drill_is_understood(root: Path) -> None:
+    """The fake takes what we ask, refuses what the real one would, and reports in the real one's form."""
     text = STAND_IN.read_text().replace(
         "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
     )
@@ -124,7 +124,7 @@ def test_an_unknown_form_of_neuron_ls_is_reported_but_no_failure(root: Path, rep
     node = make(root, TRN1)
     STEP.apply(node)
     STEP.verify(node)
-    assert "unknown form, so only /dev was counted" in said(node)
+    assert "unknown format, so only /dev was counted" in said(node)
 
 
 def test_a_driver_that_does_not_run_is_reported(tmp_path: Path) -> None:
@@ -174,14 +174,16 @@ def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pyte
 def test_ports_given_away_again_are_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
-    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not keep the ports 41000,48620 free")
+    refused(
+        Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620 free"
+    )
 
 
 @pytest.mark.parametrize(
     ("path", "reported"),
     [
-        ("/etc/sysctl.d/90-llm-fleet-neuron.conf", "does not keep the ports 41000,44000,48620 free"),
-        ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not let sessions open 65535 files"),
+        ("/etc/sysctl.d/90-llm-fleet-neuron.conf", "does not reserve the ports 41000,44000,48620 free"),
+        ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not set the open file limit to 65535 files"),
     ],
 )
 def test_a_setting_that_would_be_lost_is_reported(root: Path, path: str, reported: str) -> None:

@@ -165,7 +165,7 @@ def test_devices_bring_their_exporters(tmp_path: Path) -> None:
         exporter = by_name[name]
         assert (exporter.absent(node.host) or "").startswith("no /")
         file(tmp_path, device, "")
-        assert exporter.absent(node.host) == f"the image carries no {run}"
+        assert exporter.absent(node.host) == f"the image has no {run}"
         program(tmp_path, run, "")
         _carry_needs(tmp_path, exporter)
         assert exporter.absent(node.host) is None
@@ -180,7 +180,7 @@ def test_ports_are_each_ones_own() -> None:
 
 def test_it_is_skipped_when_the_image_carries_none(tmp_path: Path) -> None:
     reason = STEP.skip(make(tmp_path)) or ""
-    assert "node: the image carries no node_exporter or prometheus-node-exporter" in reason
+    assert "node: the image has no node_exporter or prometheus-node-exporter" in reason
     assert STEP.skip(fresh(tmp_path)) is None
 
 

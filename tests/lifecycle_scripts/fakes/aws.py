@@ -1,4 +1,4 @@
-"""A strict are-in for the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
+"""A strict fake of the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
 
 It keeps each call in `$FAKE_AWS/calls`, serves and stores objects below `$FAKE_AWS/s3`, and fails or hangs as the
 files `$FAKE_AWS/fail.<service>` and `$FAKE_AWS/hang.<service>` say.

@@ -224,7 +224,7 @@ def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted:
 @pytest.mark.parametrize(
     ("mount", "spoilt", "code", "said"),
     [
-        ({"prefix": "tanuki-9b"}, "", "LFN122", "s3://my-models/tanuki-9b is mounted, and there is no file in it"),
+        ({"prefix": "tanuki-9b"}, "", "LFN122", "s3://my-models/tanuki-9b is mounted, but it has no files"),
         ({"bucket": "his-models"}, "", "LFN121", "bucket his-models does not exist"),
         ({}, "state/mounts-nothing", "LFN121", "nothing is mounted at /var/lib/llm-fleet/model"),
         ({}, "state/unreachable", "LFN120", "Cannot download repomd.xml"),
@@ -343,12 +343,12 @@ def test_whatever_no_one_foresaw_keeps_the_agent_from_starting(
     host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
 ):
     def breaks(*_: object) -> None:
-        raise ZeroDivisionError("nobody foresaw this")
+        raise ZeroDivisionError("unexpected error")
 
     monkeypatch.setattr("inference_host.boot._STEPS", (breaks,))
     report = booted()
     assert report["code"] == "LFN103"
-    assert "nobody foresaw this" in report["message"]
+    assert "unexpected error" in report["message"]
 
 
 def test_no_two_failures_have_one_code():

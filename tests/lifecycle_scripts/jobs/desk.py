@@ -59,7 +59,7 @@ class Desk:
         self.folder = place / "home" / "llama2 7b"
         self.records = place / "records"
         self.settings = place / "etc/llm-fleet/training.sh"
-        self.behaviour: dict[str, Any] = {}
+        self.behavior: dict[str, Any] = {}
         for one in (self.records, self.shared / "llm-fleet", self.settings.parent, place / "bin", place / "spool"):
             one.mkdir(parents=True)
         shutil.copytree(JOBS, self.folder)
@@ -101,7 +101,7 @@ class Desk:
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")
-        (self.records / "behaviour").write_text(repr(self.behaviour))
+        (self.records / "behavior").write_text(repr(self.behavior))
         reported = self._environment(nodes) | environment
         process = subprocess.Popen(
             ["bash", str(script)], env=reported, cwd=self.folder, text=True,

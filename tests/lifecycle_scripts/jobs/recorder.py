@@ -1,4 +1,4 @@
-"""Stands in for every program that a batch file calls; which one, its name says. Writes down how it was called.
+"""Replaces every program that a batch file calls; which one, its name says. Writes down how it was called.
 
 `$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behavior`, a literal too, says, by name,
 what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,
@@ -39,7 +39,7 @@ def main() -> int:
     if listens:
         signal.signal(signal.SIGUSR1, lambda number, frame: HEARD.append(number))
     count = note(name, words)
-    behaviour: dict[str, Any] = eval(read("behaviour")).get(name, {})
+    behavior: dict[str, Any] = eval(read("behavior")).get(name, {})
     if name == "srun":
         return srun(words)
     if name == "neuron_parallel_compile":
@@ -49,17 +49,17 @@ def main() -> int:
         return 0
     deadline = time.monotonic() + 10
     while (
-        behaviour.get("waits")
+        behavior.get("waits")
         and not HEARD
         and (listens or not os.path.exists(f"{RECORDS}/go"))
         and time.monotonic() < deadline
     ):
         time.sleep(0.01)
-    print("heard USR1\n" * len(HEARD), behaviour.get("says", ""), sep="", end="")
-    for place, text in behaviour.get("writes", {}).items():
+    print("heard USR1\n" * len(HEARD), behavior.get("says", ""), sep="", end="")
+    for place, text in behavior.get("writes", {}).items():
         with open(place, "w") as file:
             file.write(text)
-    codes: list[int] = behaviour.get("codes", [0])
+    codes: list[int] = behavior.get("codes", [0])
     return codes[min(count, len(codes)) - 1]
 
 

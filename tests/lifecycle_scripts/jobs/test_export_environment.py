@@ -84,7 +84,7 @@ def test_a_model_in_s3_is_fetched_outside_of_a_container(
 
 def token(place: Path, kind: str, aws: dict[str, Any], own: str = "") -> Ended:
     desk = Desk(place, kind=kind).reported(LLM_FLEET_HUB_TOKEN_SECRET=SECRET)
-    desk.behaviour = {"aws": aws}
+    desk.behavior = {"aws": aws}
     return desk.submit("download", nodes=1, HF_TOKEN=own) if own else desk.submit("download", nodes=1)
 
 

@@ -105,10 +105,10 @@ def test_two_jobs_do_not_train_in_one_folder(
     mark.write_text(f"{stage}\n")
     if newer:
         os.utime(mark, (4e9, 4e9))
-    desk.behaviour = {"squeue": {"says": running}}
+    desk.behavior = {"squeue": {"says": running}}
     ended = desk.submit("train")
     assert (ended.code, bool(ended.of("python"))) == ((3, False) if refused else (0, True)), ended.said
-    assert ("job 40 trains in" in ended.said) is refused
+    assert ("job 40 is already training in" in ended.said) is refused
 
 
 def test_variables_of_the_fabric_reach_the_program_and_a_jobs_own_win(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_smp_is_reported_whose_collectives_to_use(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("restart", "requeued"), [("", True), ("9", True), ("10", False)])
 def test_a_crash_goes_back_into_the_queue_so_often(tmp_path: Path, restart: str, requeued: bool) -> None:
     desk = ready(tmp_path)
-    desk.behaviour = {"python": {"codes": [1]}}
+    desk.behavior = {"python": {"codes": [1]}}
     ended = desk.submit("train", SLURM_RESTART_COUNT=restart)
     assert ended.code != 0
     assert (["requeue", "41"] in ended.of("scontrol")) is requeued
@@ -154,7 +154,7 @@ def test_a_crash_goes_back_into_the_queue_so_often(tmp_path: Path, restart: str,
 def test_a_failure_that_no_restart_fixes_is_final(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     word = json.dumps({"code": "LFJ12", "cause": "another model", "remedy": "…", "final": True})
-    desk.behaviour = {"python": {"codes": [1], "writes": {str(desk.run / FAILURE): word}}}
+    desk.behavior = {"python": {"codes": [1], "writes": {str(desk.run / FAILURE): word}}}
     ended = desk.submit("train")
     assert (ended.code, ["requeue", "41"] in ended.of("scontrol")) == (3, False)
     assert "another model" in ended.said
@@ -176,7 +176,7 @@ def test_nothing_in_a_value_is_run(tmp_path: Path) -> None:
     desk.set("run.sh", RUN_FOLDER=f"'{desk.run}'")
     for name in job_stages()["train"].settings:
         desk.set("train.sbatch", **{name: f"'x[$(touch {ran}-{name})]'"})
-    desk.behaviour = {"python": {"codes": [1]}}
+    desk.behavior = {"python": {"codes": [1]}}
     ended = desk.submit("train")
     assert "LFJ48" in ended.said
     assert list(tmp_path.glob("ran*")) == []
@@ -184,7 +184,7 @@ def test_nothing_in_a_value_is_run(tmp_path: Path) -> None:
 
 def test_a_job_that_slurm_does_not_take_back_says_so(tmp_path: Path) -> None:
     desk = ready(tmp_path)
-    desk.behaviour = {"python": {"codes": [1]}, "scontrol": {"codes": [1], "says": "Requested operation is disabled"}}
+    desk.behavior = {"python": {"codes": [1]}, "scontrol": {"codes": [1], "says": "Requested operation is disabled"}}
     ended = desk.submit("train")
     assert (ended.code, "LFJ48" in ended.said, "does not take" in ended.said) == (3, True, True)
 
@@ -195,23 +195,23 @@ def test_before_the_time_is_up_the_program_is_reported_and_the_job_goes_on_later
 ) -> None:
     desk = ready(tmp_path)
     writes = {str(desk.run / "result.json"): "{}"} if finished else {}
-    desk.behaviour = {"python": {"waits": True, "writes": writes}}
+    desk.behavior = {"python": {"waits": True, "writes": writes}}
     ended = desk.submit("train", signals=signal.SIGUSR1, LISTENS="python")
     assert (["requeue", "41"] in ended.of("scontrol")) is not finished, ended.said
     assert ended.said.count("heard USR1") == 2
-    assert ("its time was up" in ended.said) is not finished
+    assert ("time limit" in ended.said) is not finished
 
 
 def test_what_starts_the_processes_does_not_die_of_that_signal(tmp_path: Path) -> None:
     desk = ready(tmp_path)
-    desk.behaviour = {"python": {"waits": True, "says": "torchrun ended by itself\n"}}
+    desk.behavior = {"python": {"waits": True, "says": "torchrun ended by itself\n"}}
     ended = desk.submit("train", signals=signal.SIGUSR1)
     assert ended.said.count("torchrun ended by itself") == 2, ended.said
 
 
 def test_a_job_that_slurm_ends_does_not_go_back_by_itself(tmp_path: Path) -> None:
     desk = ready(tmp_path)
-    desk.behaviour = {"python": {"waits": True, "codes": [1]}}
+    desk.behavior = {"python": {"waits": True, "codes": [1]}}
     ended = desk.submit("train", signals=signal.SIGTERM)
     assert (ended.code, ["requeue", "41"] in ended.of("scontrol")) == (143, False), ended.said
 

@@ -155,7 +155,7 @@ def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: S
     assert made.once().waiting == 2
     assert made.once().waiting == 0
     assert len(service.events) == 3
-    assert said[-1] == "values are taken again, 3 of them"
+    assert said[-1] == "publishing works again, 3 of them"
 
 
 def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:
@@ -163,10 +163,10 @@ def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:
     service.refusals = [(500, "InternalFailure", {})] * 70
     waiting = [made.once().waiting for _ in range(62)]
     assert waiting[-1] == 60
-    assert len(said) == 1, "the same trouble is told once"
+    assert len(said) == 1, "the same error is logged once"
 
 
-def test_lines_that_are_too_old_do_not_stand_in_the_way(tmp_path: Path, service: Service) -> None:
+def test_lines_that_are_too_old_do_not_block_newer_ones(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.rejected = {"tooOldLogEventEndIndex": 1}
     status = made.once()
@@ -197,7 +197,7 @@ def test_a_service_out_of_reach_is_named(tmp_path: Path, service: Service, monke
 def test_credentials_are_the_clis_where_the_metadata_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_FLEET_METADATA", "http://127.0.0.1:1")
     source = CredentialSource(Machine(tmp_path))
-    with pytest.raises(Exception, match=r"no credentials: .*; the AWS CLI: this node has no `aws`"):
+    with pytest.raises(Exception, match=r"no credentials: .*; AWS CLI: this node has no `aws`"):
         source.credentials()
     reported = {"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "hidden", "SessionToken": "T",
             "Expiration": "2099-01-01T00:00:00+00:00"}  # fmt: skip

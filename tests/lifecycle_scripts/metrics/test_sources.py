@@ -165,7 +165,7 @@ def test_efa(tmp_path: Path) -> None:
     assert reported.values == {"efa_received": 1000.0, "efa_sent": 500.0, "efa_retransmitted": 3.0, "efa_errors": 3.0}
     assert reported.details == {"EfaInterfaces": 2, "EfaErrorsByKind": {"rx_drops": 2.0, "rdma_read_wr_err": 1.0}}
     efa(tmp_path, "rdmap16s27", rx_bytes=0, tx_bytes=0, retrans_pkts=0, rx_drops=0, rdma_read_wr_err=0)
-    assert "efa_received" not in read_efa(Machine(tmp_path), rates).values, "a driver loaded anew counts from nothing"
+    assert "efa_received" not in read_efa(Machine(tmp_path), rates).values, "a reloaded driver counts from 0"
 
 
 MOUNTS = "proc /proc proc rw 0 0\n10.1.0.9@tcp:/abc /fsx lustre rw,flock 0 0\n"

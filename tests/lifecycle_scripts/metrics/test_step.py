@@ -124,14 +124,14 @@ def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: p
 
 def test_a_fleet_without_metrics_has_no_step_and_takes_an_older_ones_program_away(node: Node) -> None:
     without = again(replace(node, manifest=replace(node.manifest, metrics=None)))
-    assert STEP.skip(without) == "the fleet asks for no metrics"
+    assert STEP.skip(without) == "metrics are off in this fleet"
     STEP.apply(node)
     assert STEP.skip(without) is None
     STEP.apply(without)
     STEP.verify(without)
     assert not node.host.path(UNIT_PATH).exists()
     assert not node.host.path(f"/state/{UNIT}.active").exists()
-    assert STEP.skip(without) == "the fleet asks for no metrics"
+    assert STEP.skip(without) == "metrics are off in this fleet"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_that_a_unit_runs_proves_nothing(node: Node, reported: dict[str, Any], c
     STEP.apply(node)
     measured(node, **reported)
     refused(code, STEP.verify, node, match=words)
-    assert not STEP.is_for_jobs, "a node whose values nobody takes works all the same"
+    assert not STEP.is_for_jobs, "a node whose values are rejected still works"
 
 
 def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> None:
@@ -157,7 +157,7 @@ def test_a_unit_that_does_not_run_and_a_changed_file_are_found(node: Node) -> No
     with pytest.raises(Failure, match="does not run"):
         STEP.verify(node)
     file(node.host.root, "/opt/llm-fleet/metrics/llm_fleet_node/metrics/emf.py", "")
-    with pytest.raises(Failure, match=r"metrics/emf.py is not what this bundle says"):
+    with pytest.raises(Failure, match=r"metrics/emf.py does not match this bundle"):
         STEP.verify(node)
 
 
@@ -210,7 +210,7 @@ def test_what_was_laid_down_measures_and_sends_by_itself(node: Node, service: Se
             time.sleep(0.05)
         STEP.verify(node)
         second = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
-        assert (second.returncode, second.stdout) == (3, "another one measures on this node\n")
+        assert (second.returncode, second.stdout) == (3, "another instance is running on this node\n")
         first.terminate()
         assert first.wait(timeout=10) == 0, "it ends when systemd asks it to"
     finally:

@@ -89,9 +89,7 @@ def test_an_idle_instance_stops_itself_and_says_why(server: JupyterServer, stopp
     server.terminals = [{"name": "1", "last_activity": stamp(70)}]
     assert main() == 0
     assert stopped.names == ["lab"]
-    assert stopped.reported == [
-        (REGION, "kernel conda_python3 was the last to do anything, 61 minutes ago; the limit is 60")
-    ]
+    assert stopped.reported == [(REGION, "kernel conda_python3 was active last, 61 minutes ago; the limit is 60")]
     assert capsys.readouterr().out.startswith("stopping: kernel conda_python3")
     assert server.tracked == 0, "looking is no activity"
 
@@ -215,7 +213,7 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
         logGroupName="/aws/sagemaker/NotebookInstances", logStreamName=stream["logStreamName"]
     )["events"]
     assert [event["message"].split(",")[0] for event in events] == [
-        "stopping: no kernel and no terminal has done anything since the start"
+        "stopping: no kernel and no terminal was active since the start"
     ] * 2
 
 

@@ -104,7 +104,7 @@ def test_a_platform_whose_pip_does_not_take_the_pins_fails_the_start(notebook: T
     notebook.conda("python3/bin/pip", "echo \"install.constraint='/home/ec2-user/own.txt'\"")
     ended = notebook.start(script)
     assert ended.returncode == 1
-    assert "pip does not take the pins, but install.constraint='/home/ec2-user/own.txt'" in ended.stderr
+    assert "pip does not use the pins, but install.constraint='/home/ec2-user/own.txt'" in ended.stderr
 
 
 def test_a_platform_without_boto3_fails_the_start(notebook: ThrowawayNotebook, script: str):

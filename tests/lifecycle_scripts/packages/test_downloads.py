@@ -33,7 +33,7 @@ def node_of(root: Path, *files: Download, source: str = "mirror") -> Node:
 
 
 def requested(root: Path) -> Sequence[str]:
-    return (root / "asked").read_text().splitlines() if (root / "asked").exists() else []
+    return (root / "requests").read_text().splitlines() if (root / "requests").exists() else []
 
 
 def test_a_file_comes_from_the_mirror_by_its_checksum(root: Path) -> None:
@@ -123,7 +123,9 @@ def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypa
 
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
-    refused(Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, 1 files to fetch take 10500")
+    refused(
+        Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, 1 files to download need 10500"
+    )
     assert requested(root) == []
 
 

@@ -17,13 +17,13 @@ FILES = tuple(download(f"a{n}", f"content {n}".encode(), f"https://vendor.exampl
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("FAKE_AWS", str(tmp_path))
-    # One file alone is requested with options behind the verb, which this are-in does not know: it says so.
+    # One file alone is requested with options behind the verb, which this fake does not know: it says so.
     program(tmp_path, "aws", f"os.execv(sys.executable, [sys.executable, {str(FAKE)!r}, *a])")
     for one in FILES:
         stored(tmp_path, one).parent.mkdir(parents=True)
         stored(tmp_path, one).write_text(f"content {one.name[1:]}")
     (tmp_path / "s3/mirror/wheels/other").mkdir()
-    (tmp_path / "s3/mirror/wheels/other/large").write_text("not asked for")
+    (tmp_path / "s3/mirror/wheels/other/large").write_text("not requested")
     return make(tmp_path, downloads=Downloads("mirror", "s3://mirror/wheels", FILES))
 
 

@@ -173,7 +173,12 @@ def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes
 ) -> None:
     image(root, debs, "2.25.4.0")
     node = make(root, TRN1, neuron=neuron("2.33.0", "install"), downloads=downloads)
-    refused(Code.NEURON_MISMATCH, STEP.apply, node, match=r"no runtime of Neuron 2\.33\.0 goes with driver 2\.25\.4\.0")
+    refused(
+        Code.NEURON_MISMATCH,
+        STEP.apply,
+        node,
+        match=r"no runtime of Neuron 2\.33\.0 is compatible with driver 2\.25\.4\.0",
+    )
     assert versions(root) == {}
 
 
@@ -214,7 +219,7 @@ def test_packages_that_the_image_lacks_are_reported(root: Path, debs: AptReposit
 
 
 def test_a_node_without_driver_is_reported(root: Path) -> None:
-    with pytest.raises(Failure, match=r"driver \(none\) is not running on kernel") as failure:
+    with pytest.raises(Failure, match=r"driver \(none\) is not loaded on kernel") as failure:
         run(root, neuron=neuron("2.28.1", "verify"))
     assert failure.value.code is Code.NEURON_DRIVER
 
@@ -293,4 +298,4 @@ def test_killed_at_each_effect_it_ends_the_same(
 
 def test_nodes_that_need_nothing_are_skipped(root: Path) -> None:
     assert STEP.skip(make(root, M5, neuron=neuron("2.28.1", "verify"))) == "ml.m5.xlarge has no neuron devices"
-    assert STEP.skip(make(root, TRN1)) == "the fleet asks for no Neuron release"
+    assert STEP.skip(make(root, TRN1)) == "the fleet sets no Neuron release"

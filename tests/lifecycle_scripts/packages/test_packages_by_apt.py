@@ -152,7 +152,7 @@ def test_a_killed_installation_is_ended_by_the_next(root: Path, debs: AptReposit
     install(node, ["tool"])
     assert installed_version(node.host, "tool") == "2:3.0-1"
     assert installed_version(node.host, "libthing1") == "1.5-2"
-    assert "configured packages that were left half installed" in node.host.changes
+    assert "configured packages whose installation was interrupted" in node.host.changes
     again = make(root, downloads=downloads)
     install(again, ["tool"])
     assert again.host.changes == []
@@ -224,4 +224,4 @@ def test_a_host_without_any_package_manager_is_reported(tmp_path: Path) -> None:
 def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:
     install(node, ["other"])
     pinned = node.manifest.downloads.files[2]
-    assert (root / "asked").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"
+    assert (root / "requests").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"

@@ -136,9 +136,9 @@ def test_who_takes_which_step(tmp_path: Path) -> None:
     assert (DATABASE.skip(node), STEP.skip(node)) == (None, None)
     outside = with_manifest(node, accounting=EXTERNAL)
     assert STEP.skip(outside) is None
-    assert DATABASE.skip(outside) == "the fleet's accounting has a database of its own"
+    assert DATABASE.skip(outside) == "accounting uses an external database"
     nothing = with_manifest(node, accounting=None)
-    assert DATABASE.skip(nothing) == STEP.skip(nothing) == "the fleet wants no accounting"
+    assert DATABASE.skip(nothing) == STEP.skip(nothing) == "accounting is off in this fleet"
 
 
 def test_slurm_conf_leads_to_slurmdbd_only_once_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

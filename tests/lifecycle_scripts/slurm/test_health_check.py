@@ -115,7 +115,9 @@ def test_what_is_expected_of_a_node(tmp_path: Path) -> None:
         "devices /dev/neuron[0-9]* 16",
         "devices /sys/class/infiniband/* 8",
     ]
-    with pytest.raises(Failure, match=r"LFN74  this node is sick: /fsx is not mounted\n/data is not mounted\n0 of 16"):
+    with pytest.raises(
+        Failure, match=r"LFN74  this node is unhealthy: /fsx is not mounted\n/data is not mounted\n0 of 16"
+    ):
         STEP.verify(node)
 
 
@@ -148,7 +150,7 @@ def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> No
     node = well(root)
     applied(STEP, node)
     (root / "opt/llm-fleet/slurm/epilog.sh").chmod(0o644)
-    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/epilog.sh is not what this bundle says"):
+    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/epilog.sh does not match this bundle"):
         STEP.verify(node)
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/epilog.sh"]
 
@@ -158,7 +160,7 @@ def test_a_changed_program_is_seen_and_put_back(tmp_path: Path) -> None:
     node = well(root)
     applied(STEP, node)
     (root / "opt/llm-fleet/slurm/prolog.sh").write_text("#!/bin/sh\n")
-    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/prolog.sh is not what this bundle says"):
+    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/prolog.sh does not match this bundle"):
         STEP.verify(node)
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/prolog.sh"]
     (root / CONF).write_text("disk / 1\n")

@@ -80,7 +80,7 @@ def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", ["fsx/.llm-fleet", "fsx/.llm-fleet/train", SHARED])
 def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path: str) -> None:
     node = bare(tmp_path)
-    file(tmp_path, SHARED, "known to somebody")
+    file(tmp_path, SHARED, "known to others")
     (tmp_path / path).chmod(0o777)
     with pytest.raises(Failure, match=rf"LFN56  /{path} is not root's alone to write \(mode .rwxrwxrwx, owner "):
         STEP.apply(node)
@@ -98,7 +98,7 @@ def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
 
 def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
     node = bare(tmp_path)
-    file(tmp_path, "/fsx/theirs", "known to somebody")
+    file(tmp_path, "/fsx/theirs", "known to others")
     (tmp_path / SHARED).parent.mkdir(parents=True)
     (tmp_path / SHARED).symlink_to(tmp_path / "fsx/theirs")
     with pytest.raises(Failure, match=r"LFN56  .*munge\.key is not root's alone to write \(mode lrwxrwxrwx"):
@@ -157,5 +157,5 @@ def test_a_credential_that_is_not_decoded_is_reported(tmp_path: Path) -> None:
     fails(tmp_path, "unmunge", "unmunge: Error: Invalid credential")
     refused(Code.MUNGE_DOWN, STEP.verify, node, match=r"Invalid credential")
     (tmp_path / "fake/active/munge").unlink()
-    with pytest.raises(Failure, match=r"LFN57  munge does not run"):
+    with pytest.raises(Failure, match=r"LFN57  munge is not running"):
         STEP.verify(node)

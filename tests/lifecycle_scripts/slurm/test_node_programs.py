@@ -85,7 +85,7 @@ def test_a_node_that_is_well_asks_no_one(machine: Machine) -> None:
         ("disk /gone 1", "/gone does not answer"),
         ("room /fsx 99999999999", " MiB left, less than 99999999999 MiB"),
         ("room /fsx/not/yet 99999999999", "/fsx/not/yet has "),
-        ("colour blue", "health_check.conf asks for colour, which is unknown"),
+        ("color blue", "health_check.conf has the unknown check color, which is unknown"),
     ],
 )
 def test_what_makes_a_node_sick(machine: Machine, conf: str, reported: str) -> None:
@@ -148,7 +148,7 @@ def test_what_slurmd_drained_for_its_full_folder_becomes_ours_and_is_given_back(
 def test_a_folder_that_takes_no_file(machine: Machine) -> None:
     (machine.root / "fsx/.llm-fleet-health-check").mkdir()
     file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 0\n")
-    assert machine.run("health_check", "--report") == Ended(1, "/fsx takes no file\n")
+    assert machine.run("health_check", "--report") == Ended(1, "/fsx is not writable\n")
 
 
 def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:

@@ -183,7 +183,7 @@ def test_a_lost_auto_resume_is_reported(tmp_path: Path, line: str) -> None:
         STEP.verify(node)
     reported(19, failure.value, "auto-resume")
     STEP.verify(replace(node, hook=ON_INIT_COMPLETE))
-    assert "auto-resume will not work: TaskPlugin=task/" in said(node)
+    assert "auto-resume does not work: TaskPlugin=task/" in said(node)
 
 
 def test_a_later_line_that_takes_ours_back_is_reported(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_after_the_ami_nothing_is_touched(tmp_path: Path) -> None:
 def test_a_bare_controller_gets_the_whole(tmp_path: Path) -> None:
     groups = (
         Group("head", "Controller", "OnCreate", None, (M5,)),
-        Group("door", "Login", "OnCreate", None, (M5,)),
+        Group("entry", "Login", "OnCreate", None, (M5,)),
         Group("trn", "Compute", "OnCreate", "train", (TRN1,)),
         Group("gpu", "Compute", "OnCreate", None, (P5,)),
         Group("more", "Compute", "OnCreate", "train", (TRN1,)),
@@ -340,7 +340,7 @@ def test_keys_know_no_case_and_the_last_counts(tmp_path: Path) -> None:
     assert (conf.value("x"), conf.value("y"), conf.value("z")) == ("with blanks", "2", None)
 
 
-def test_includes_are_read_where_they_stand(tmp_path: Path) -> None:
+def test_includes_are_read_in_order(tmp_path: Path) -> None:
     file(tmp_path, "/etc/slurm/slurm.conf", "A=1\ninclude more.conf\nINCLUDE /abs.conf\nInclude gone.conf\nB=1\n")
     file(tmp_path, "/etc/slurm/more.conf", "A=2\nB=2\nInclude more.conf\n")
     file(tmp_path, "/abs.conf", "C=3\n")

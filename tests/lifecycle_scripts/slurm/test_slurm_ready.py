@@ -79,7 +79,7 @@ def test_what_slurm_holds_back_is_reported(tmp_path: Path, state: str, reason: s
 def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str, by: str) -> None:
     node = worker(tmp_path, "IDLE+DRAIN", reason, by)
     assert applied(STEP, node) == []
-    assert f"reason: {reason}: left as it is" in said(node)
+    assert f"reason: {reason}: not changed" in said(node)
     assert not [call for call in calls(tmp_path) if "update" in call]
 
 

@@ -51,7 +51,7 @@ def test_a_changed_configuration_reaches_it(tmp_path: Path) -> None:
     node = configured(tmp_path)
     applied(STEP, node)
     file(tmp_path, f"{ETC}/topology.conf", "SwitchName=all Nodes=a\n")
-    assert applied(STEP, node)[0] == "made Slurm read its configuration anew"
+    assert applied(STEP, node)[0] == "reconfigured Slurm"
     assert applied(STEP, node) == []
 
 
@@ -62,7 +62,7 @@ def test_one_that_was_reconfigured_by_others_without_ours_is_seen(tmp_path: Path
     file(tmp_path, "/fake/running", AGENT)
     with pytest.raises(Failure, match=r"LFN66  slurmctld runs without Prolog=/opt/llm-fleet/slurm/prolog.sh"):
         STEP.verify(node)
-    assert applied(STEP, node) == ["made Slurm read its configuration anew"]
+    assert applied(STEP, node) == ["reconfigured Slurm"]
 
 
 @pytest.mark.parametrize("lost", ["enable_configless", "permit_job_expansion"])
@@ -124,5 +124,5 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
     starts(tmp_path, "slurmctld")
     assert applied(STEP, node) == []
     (tmp_path / "fake/active/slurmctld").unlink()
-    with pytest.raises(Failure, match=r"LFN66  slurmctld does not run"):
+    with pytest.raises(Failure, match=r"LFN66  slurmctld is not running"):
         STEP.verify(node)

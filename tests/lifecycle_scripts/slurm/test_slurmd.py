@@ -122,12 +122,14 @@ def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, p
     node = worker(tmp_path)
     (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
     STEP.apply(node)
-    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock nobody knows how much"):
+    with pytest.raises(Failure, match="LFN97  the locked memory limit of slurmd and its jobs is nobody knows how much"):
         STEP.verify(node)
     (unit,) = units.look(node.host, "slurmd")
     limit = "Max locked memory         {}              8388608              bytes     \n"
     file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("8388608"))
-    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock 8388608 bytes of memory"):
+    with pytest.raises(
+        Failure, match="LFN97  the locked memory limit of slurmd and its jobs is 8388608 bytes of memory"
+    ):
         STEP.verify(node)
     file(tmp_path, "/proc/self/status", "CapBnd:\t000001ffffffffff\n")
     with pytest.raises(Failure, match="LFN97"):
@@ -149,7 +151,9 @@ def test_a_controller_that_refuses_is_reported(tmp_path: Path, monkeypatch: pyte
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     monkeypatch.setattr(controller, "PORT", free)
-    with pytest.raises(Failure, match=f"LFN67  no controller within 0.1 s: 127.0.0.1:{free} connection refused"):
+    with pytest.raises(
+        Failure, match=f"LFN67  no connection to a controller within 0.1 s: 127.0.0.1:{free} connection refused"
+    ):
         STEP.apply(worker(tmp_path))
     assert not runs(tmp_path, "slurmd")
 
@@ -235,7 +239,7 @@ def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.Monk
             STEP.verify(node)
     expected = {
         "silent": "LFN168 no DNS server answers (127.0.0.1 does not answer within 2 s)",
-        "servfail": "LFN168 no DNS server answers (127.0.0.1 says that it reaches no other)",
+        "servfail": "LFN168 no DNS server answers (127.0.0.1 returned SERVFAIL: it reaches no other server)",
         "alive": "LFN72 error: slurm_send_node_msg: Socket timed out",
     }[server]
     code, _, cause = expected.partition(" ")
@@ -297,7 +301,7 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
     (tmp_path / "run/slurm/conf").symlink_to("/var/spool/slurmd/conf-cache")
     assert applied(STEP, node) == []
     (tmp_path / f"fake/node/{OWN}").unlink()
-    with pytest.raises(Failure, match=r"LFN72  slurmd does not run"):
+    with pytest.raises(Failure, match=r"LFN72  slurmd is not running"):
         STEP.verify(node)
 
 

@@ -110,7 +110,7 @@ def test_those_that_die_are_counted_too(folder: Path) -> None:
     codes = ended(together(folder, 6, 0.5, "die"))
     assert codes.count(-9) in (TRIES, TRIES + 1)
     assert codes.count(-9) + codes.count(1) == 6
-    assert all("ended without a word" in line for line in lines(folder, "failed: LFN134"))
+    assert all("ended without a result" in line for line in lines(folder, "failed: LFN134"))
 
 
 def test_a_failure_of_yesterday_keeps_no_one_from_trying(folder: Path) -> None:

@@ -99,9 +99,9 @@ def test_a_timer_that_was_stopped_and_a_folder_that_was_closed_are_reported(tmp_
 
 def test_it_is_skipped_where_there_is_no_cache_or_no_way_to_it(tmp_path: Path) -> None:
     assert STEP.skip(controller(tmp_path)) is None
-    assert STEP.skip(make(tmp_path, training=None)) == "the fleet asks for no training runtime"
+    assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     none = replace(TRAINING, compile_cache=None)
-    assert STEP.skip(make(tmp_path, training=none)) == "the fleet keeps no compiled graphs"
+    assert STEP.skip(make(tmp_path, training=none)) == "the fleet has no compile cache"
     others = (replace(FSX, groups=("workers",)),)
     assert "does not mount /fsx" in (STEP.skip(make(tmp_path, group=CONTROLLER, mounts=others)) or "")
 

@@ -1,4 +1,4 @@
-"""An image that is imported once, by the drill's are-in for Enroot, with a login that no one sees."""
+"""An image that is imported once, by the drill's fake for Enroot, with a login that no one sees."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import container, registry
 from tests.lifecycle_scripts.convergence import again, applied
 from tests.lifecycle_scripts.step_node import program, said
-from tests.lifecycle_scripts.training.training_node import FOLDER, make, marker, use_stand_in, with_environment
+from tests.lifecycle_scripts.training.training_node import FOLDER, make, marker, use_drill_fake, with_environment
 
 ECR = "658645717510.dkr.ecr.us-west-2.amazonaws.com"
 IMAGE = Environment("smp-1", "container", ("workers",), None, (), f"docker://{ECR}#smp:2.5.1-gpu")
@@ -22,8 +22,8 @@ IMAGE = Environment("smp-1", "container", ("workers",), None, (), f"docker://{EC
 def image_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("ENROOT_STAND_IN_ROOT", str(tmp_path))
     monkeypatch.setenv("HOME", "/root")
-    use_stand_in(tmp_path, "enroot")
-    seen = "open(root + '/asked', 'a').write(' '.join(a) + chr(10))\n"
+    use_drill_fake(tmp_path, "enroot")
+    seen = "open(root + '/requests', 'a').write(' '.join(a) + chr(10))\n"
     program(tmp_path, "aws", seen + "print('eyJwYXlsb2FkIjoi+/=')")
     return with_environment(make(tmp_path), IMAGE)
 
@@ -35,7 +35,7 @@ def test_an_image_is_imported_once_with_a_login_that_no_one_sees_and_that_is_gon
     assert image.read_bytes().startswith(b"hsqs")
     assert image.stat().st_mode & 0o777 == 0o644
     assert not image_node.host.path(registry.FOLDER).exists()
-    assert image_node.host.path("/asked").read_text() == "ecr get-login-password --region us-west-2\n"
+    assert image_node.host.path("/requests").read_text() == "ecr get-login-password --region us-west-2\n"
     assert "eyJ" not in said(image_node) + str(image_node.host.changes)
     assert marker(image_node, f"{FOLDER}/environments/smp-1.sqsh.json")["size"] == image.stat().st_size
     assert applied(STEP, image_node) == []
@@ -65,7 +65,7 @@ def test_the_login_is_for_root_alone_while_it_is_there(image_node: Node) -> None
 def test_a_public_image_needs_no_login(image_node: Node) -> None:
     with registry.logged_in(image_node, "docker://nvcr.io#nvidia/pytorch:25.01-py3") as variables:
         assert variables == {}
-    assert not image_node.host.path("/asked").exists()
+    assert not image_node.host.path("/requests").exists()
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_the_scripts_are_clean(tmp_path: Path) -> None:
 
 def test_it_is_skipped_without_training_and_where_the_storage_is_out_of_reach(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) is None
-    assert STEP.skip(make(tmp_path, training=None)) == "the fleet asks for no training runtime"
+    assert STEP.skip(make(tmp_path, training=None)) == "the fleet has no training runtime"
     others = replace(FSX, groups=("workers",))
     assert STEP.skip(make(tmp_path, mounts=(others,))) is None
     assert STEP.skip(make(tmp_path, group=LOGIN, mounts=(others,))) == (

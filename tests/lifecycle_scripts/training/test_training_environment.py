@@ -352,8 +352,8 @@ def test_only_nodes_that_run_its_jobs_take_it(tmp_path: Path) -> None:
     assert STEP.skip(make(tmp_path)) is None
     for nobodys in (replace(VENV, groups=("others",)), replace(VENV, groups=())):
         node = with_environment(make(tmp_path), nobodys)
-        assert STEP.skip(node) == "jobs of this group run in no environment"
-    assert STEP.skip(make(tmp_path, group=CONTROLLER, training=None)) == "the fleet asks for no training runtime"
+        assert STEP.skip(node) == "the group has no training environment"
+    assert STEP.skip(make(tmp_path, group=CONTROLLER, training=None)) == "the fleet has no training runtime"
 
 
 def test_storage_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_another_bundle_is_another_folder_and_jobs_go_on_with_theirs(tmp_path: P
     back = again(after)  # a node that still has the old bundle starts once more
     STEP.apply(back)
     STEP.verify(back)
-    assert back.host.changes == [], "current leads to the version that was made last, whoever starts"
+    assert back.host.changes == [], "current leads to the version that was made last, whichever node starts"
 
 
 def test_caches_of_python_are_no_part_of_it(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ else: bad()
 GETENT = """
 if a[:2] != ['--service=sss', 'passwd']: bad()
 if not os.path.exists(root + '/run/sssd.service'): sys.exit(2)
-if a[2] not in read('/cached').split(): write('/asked', a[2])
+if a[2] not in read('/cached').split(): write('/requests', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
@@ -75,7 +75,7 @@ print(read('/person').strip().replace('NAME', a[2]))
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
 if not os.path.exists(root + '/usr/libexec/sssd/sssd_ifp'): sys.exit('InfoPipe operation failed.')
-print('Online status: ' + (read('/asked') and read('/status') or 'Online'))
+print('Online status: ' + (read('/requests') and read('/status') or 'Online'))
 """
 
 
@@ -232,7 +232,7 @@ def test_a_certificate_that_the_image_does_not_have_is_named_at_once(tmp_path: P
     """SSSD only says that it cannot connect, and the directory was blamed after 160 s."""
     named = replace(DIRECTORY, certificate_text=None, certificate_on_nodes="/etc/ssl/corp.pem")
     with pytest.raises(
-        Failure, match=r"LFN165  the image has no /etc/ssl/corp\.pem, which ca_certificate names"
+        Failure, match=r"LFN165  the image has no file /etc/ssl/corp\.pem, which ca_certificate names"
     ) as failure:
         STEP.apply(fresh(tmp_path, named))
     assert failure.value.final
@@ -249,7 +249,7 @@ def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_pa
 
 
 def test_it_is_skipped_without_a_directory_and_keys_are_requested_for_only_if_reported(tmp_path: Path) -> None:
-    assert STEP.skip(make(tmp_path)) == "the fleet asks no directory"
+    assert STEP.skip(make(tmp_path)) == "the fleet has no directory"
     node = fresh(tmp_path, replace(DIRECTORY, ssh_keys=False, user_filter=None, test_user=None))
     STEP.apply(node)
     STEP.verify(node)

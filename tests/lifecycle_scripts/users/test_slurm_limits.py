@@ -291,7 +291,7 @@ def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_no_one_is_l
 
 
 def test_the_accounts_that_only_took_their_parents_name_are_not_the_fleets(tmp_path: Path) -> None:
-    """Told no organization, Slurm takes the parent's name or the account's own."""
+    """Without an organization Slurm uses the parent's name or the account's own."""
     by_hand = record("llm-fleet", limits='{"MaxJobs": "2"}') + record(
         "below", limits='{"MaxJobs": "2"}', org="llm-fleet"
     )

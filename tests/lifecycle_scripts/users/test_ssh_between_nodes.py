@@ -32,7 +32,7 @@ elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
 else:
     bad()
 """
-# Lets in anyone who's key is in their authorized_keys, once KnownHostsCommand has reported a host key; goes by
+# Lets in a user whose key is in their authorized_keys, once KnownHostsCommand has reported a host key; goes by
 # ssh_config.d.
 SSH = """
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
@@ -43,8 +43,8 @@ if a[0] == '-G' and len(a) == 2:
 if options.get('BatchMode') != 'yes' or options.get('StrictHostKeyChecking') != 'yes' or a[-1] != 'true': bad()
 import subprocess
 command = [l.split() for l in config.splitlines() if l.split()[:1] == ['KnownHostsCommand']]
-told = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
-if not told: sys.exit('Host key verification failed.')
+keys = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
+if not keys: sys.exit('Host key verification failed.')
 home = '/home/ubuntu' if read('/home/ubuntu/.ssh/authorized_keys') else '/fsx/home/alice'
 key = read(home + '/.ssh/id_ed25519.pub').split()
 if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Permission denied (publickey).')
@@ -122,7 +122,7 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     assert applied(STEP, node) == []
     file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
     STEP.verify(node)
-    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes let in" in said(node)
+    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes authorize" in said(node)
     assert "own user does not get from node to node" in said(node), "and costs no node"
 
 
@@ -177,7 +177,7 @@ def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
 def test_a_replaced_node_reports_its_new_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
-    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not hold this node's host keys")
+    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not have this node's host keys")
     STEP.apply(node)
     STEP.verify(node)
 

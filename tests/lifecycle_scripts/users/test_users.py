@@ -81,8 +81,8 @@ def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
     ("user", "says"),
     [
         (replace(ALICE, name="ubuntu"), "user ubuntu has uid 1000"),
-        (replace(ALICE, uid=1000), "uid 1000, which alice is to have, is ubuntu's"),
-        (replace(ALICE, gid=1000), "gid 1000, which group alice is to have, is ubuntu's"),
+        (replace(ALICE, uid=1000), "uid 1000, which alice belongs to ubuntu's"),
+        (replace(ALICE, gid=1000), "gid 1000 of group alice belongs to ubuntu's"),
     ],
 )
 def test_a_taken_name_or_number_is_reported_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:

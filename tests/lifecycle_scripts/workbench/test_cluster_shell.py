@@ -68,8 +68,8 @@ def test_a_running_node_of_hyperpod_is_entered(tmp_path: Path, words: list[str],
 
 
 def test_a_login_node_comes_before_the_controller(tmp_path: Path):
-    login = {"InstanceGroupName": "door", "SlurmConfig": {"NodeType": "Login"}}
-    nodes = [*NODES, node("door", "i-9")]
+    login = {"InstanceGroupName": "entry", "SlurmConfig": {"NodeType": "Login"}}
+    nodes = [*NODES, node("entry", "i-9")]
     answers = {
         "sagemaker describe-cluster": CLUSTER | {"InstanceGroups": [*GROUPS, login]},
         "sagemaker list-cluster-nodes": {"ClusterNodeSummaries": nodes},
