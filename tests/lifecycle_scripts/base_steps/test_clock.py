@@ -63,7 +63,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 
 
 @pytest.fixture
-def no_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_time_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
 

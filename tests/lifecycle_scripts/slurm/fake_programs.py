@@ -252,7 +252,7 @@ def slurmctld(arguments: list[str]) -> int:
 def sbatch(arguments: list[str]) -> int:
     if arguments != ["--test-only", "--nodes=1", "--wrap=true"]:
         return unexpected()
-    print(read("fail/sbatch") or "sbatch: Job 1 to start at once", file=sys.stderr)
+    print(read("fail/sbatch") or "sbatch: Job 1 to start immediately", file=sys.stderr)
     return 1 if read("fail/sbatch") else 0
 
 

@@ -112,7 +112,7 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     assert STEP.skip(node) is None
     STEP.apply(node)
     STEP.verify(node)
-    assert said(node) == "", "no remark of what stands in the way"
+    assert said(node) == "", "no message about what prevents it"
     kept = "/fsx/home/.llm-fleet/key-of-ubuntu/train"
     assert node.host.path(kept).stat().st_mode & 0o777 == 0o700
     assert node.host.path(f"{kept}/id_ed25519").stat().st_mode & 0o777 == 0o600
