@@ -104,7 +104,7 @@ def _hear_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def colours(text: str) -> list[str]:
+def colors(text: str) -> list[str]:
     """Return the color codes in what was sent to a terminal."""
     return re.findall(r"\x1b\[[0-9;]*m", text)
 

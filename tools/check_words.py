@@ -26,7 +26,7 @@ _NOT_CHECKED: Final = (
     *("docs/style.md", "*.json", "*.svg", "*.lock", "*.csv", "*.jsonl", "*.patch", "*.txt", "*.gz", "*.png"),
 )
 
-_ALLOWED: Final = r"(?i:\b_*stand[-_]ins?)"  # codespell:ignore stand
+_ALLOWED: Final = r"(?i:(?<![a-z])stand[-_]ins?)"  # codespell:ignore stand
 """A stand-in (noun) is a program that replaces another one on this machine; also as a part of names."""
 
 

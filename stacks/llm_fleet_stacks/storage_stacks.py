@@ -122,7 +122,7 @@ class StorageStack(FleetStack):
     def shared_security_group(self, group_id: str) -> ec2.ISecurityGroup:
         """Return the security group of that id, imported once for all stacks of the fleet.
 
-        Its rules stand in this stack: EC2 refuses a rule that exists, and another cluster's stack may want the same.
+        Its rules are in this stack: EC2 rejects a duplicate rule, and another cluster's stack may need the same.
         """
         if group_id not in self._shared_groups:
             self._shared_groups[group_id] = ec2.SecurityGroup.from_security_group_id(

@@ -50,7 +50,7 @@ def night(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> 
             "EventTime": time.time() - 3600,
             "ResourceType": "Cluster",
             "EventLevel": "Warn",
-            "Description": "somebody pasted what he should not",
+            "Description": "a pasted secret",
             "EventDetails": {"EventMetadata": {"Cluster": {"FailureMessage": everything()}}},
         }
     )

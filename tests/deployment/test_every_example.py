@@ -18,7 +18,7 @@ from tools.synth_environment import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 ACCOUNT = "111122223333"
 """Of the ARNs in the examples."""
-_HELD = "what interfaces of a retained file system stand in"
+_HELD = "has network interfaces of a retained file system"
 _STUDIO = "home directories of Studio, and what their domain refers to"
 RETAINED = {
     "AWS::DynamoDB::Table": "records of training jobs and of nodes",

@@ -191,7 +191,7 @@ def test_only_the_front_reaches_the_tasks_and_only_the_allowed_reach_the_front(s
     for place in (service.task, service.host):
         assert place.subnet_id is not None
         assert str(reach.default_route(place.subnet_id)).startswith("nat-")
-        assert not reach.takes(place, Place(groups=()), 8080), "no door to the world"
+        assert not reach.takes(place, Place(groups=()), 8080), "not open to the world"
     (group,) = ec2.describe_security_groups(GroupIds=list(service.front.groups))["SecurityGroups"]
     opened = [(one["FromPort"], [part["CidrIp"] for part in one["IpRanges"]]) for one in group["IpPermissions"]]
     assert opened == [(80, ["203.0.113.0/24"])]
@@ -226,7 +226,7 @@ def test_the_hosts_may_read_the_model_and_nothing_else(service: InferenceOnAws) 
         refused(lambda: hosts.list_objects_v2(Bucket="of-others"))
     listing = [one for one in service.statements_of(role) if "s3:ListBucket" in one["Action"]]
     (prefixes,) = [next(iter(one["Condition"].values()))["s3:prefix"] for one in listing]
-    assert prefixes == [PREFIX, f"{PREFIX}/*"], "the emulation judges no conditions: by what the policy says"
+    assert prefixes == [PREFIX, f"{PREFIX}/*"], "the emulation does not evaluate conditions: the policy text is checked"
 
 
 def test_a_task_may_touch_no_bucket_and_read_no_secret(service: InferenceOnAws) -> None:

@@ -57,4 +57,4 @@ def test_reports_are_to_go_where_the_role_may_write_and_not_read(drill: FleetOnA
         with pytest.raises(ClientError, match=r"Access ?Denied"):
             s3.put_object(Bucket=bucket, Key=f"{prefix}/fleet.json", Body=b"{}")
     found = drill.aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
-    assert found == b"{}", "whoever owns the bucket reads it"
+    assert found == b"{}", "the owner of the bucket can read it"

@@ -53,7 +53,7 @@ def environment(fleet: FleetOnAws, sessions: SessionPrograms) -> dict[str, str]:
     return {**fleet.aws.environment, **sessions.environment}
 
 
-def test_both_views_stand_side_by_side(
+def test_both_views_are_side_by_side(
     launch_post: FleetOnAws, sessions: SessionPrograms, capsys: pytest.CaptureFixture[str]
 ):
     *most, last = names(launch_post)

@@ -15,7 +15,7 @@ FILES = {
             kind: str
             speed: int
 
-            def judged(self) -> int:
+            def checked(self) -> int:
                 return self.size
         """,
     "constructs/llm_fleet/rules/protocols.py": """

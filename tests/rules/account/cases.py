@@ -56,14 +56,14 @@ def quota(amount: float, value: float, *, adds_up: bool = True, **granted: Any) 
 _ASK = "request-service-quota-increase --service-code sagemaker --quota-code L-3308CCC7 --desired-value"
 QUOTAS = [
     Case("just enough", quota(5, 5)),
-    Case("enough beside what is used", quota(5, 9, in_use=4)),
+    Case("enough in addition to what is used", quota(5, 9, in_use=4)),
     Case("one too few", quota(5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region us-west-2"),
     Case("used by others", quota(5, 8, in_use=4), CheckCode.QUOTA, "requires 5 in addition to 4 in use", f"{_ASK} 9 "),
     Case("of one cluster, what others use is nothing to it", quota(5, 8, adds_up=False, in_use=4)),
     Case("are already requested:", quota(5, 0, requested_for=8), CheckCode.QUOTA, "8 are already requested: wait"),
-    Case("too little was asked for", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
+    Case("too little was requested", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
     Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "cannot be increased"),
-    Case("a fraction is asked for whole", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
+    Case("a fraction is rounded up", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
     Case(
         "unknown there",
         check_quota(
@@ -132,7 +132,7 @@ def plan(**changed: Any) -> list[Problem]:
 
 PLANS = [
     Case("good", plan()),
-    Case("nobody told the AZ", plan(zone=None)),
+    Case("AZ not given", plan(zone=None)),
     Case("scheduled for now", plan(status="Scheduled")),
     Case(
         "expired",
@@ -257,7 +257,7 @@ def bucket(**changed: Any) -> list[Problem]:
 
 BUCKETS = [
     Case("good", bucket()),
-    Case("nobody told where", bucket(bucket_region=None)),
+    Case("region unknown", bucket(bucket_region=None)),
     Case(
         "missing",
         bucket(exists=False),
@@ -352,7 +352,7 @@ def image(real: dict[str, Any] | None, *, for_hyperpod: bool = True) -> list[Pro
 
 def age(created: date | None, *features: str) -> list[Problem]:
     requested = [image_feature(name) for name in features]
-    return check_image_age(created, requested, image="the image ami-1", owner="train/trn1", remedy="build it anew")
+    return check_image_age(created, requested, image="the image ami-1", owner="train/trn1", remedy="build it again")
 
 
 IMAGES = [
@@ -450,7 +450,7 @@ MODELS = [
         "restore-secret",
     ),
     Case("handed out", hub(200)),
-    Case("redirected to where it lies", hub(307)),
+    Case("redirected to its location", hub(307)),
     Case("the Hub has trouble", hub(503)),
     Case("gated", hub(401), CheckCode.GATED, "requires a token", "token_secret"),
     Case("not accepted", hub(403, with_token=True), CheckCode.GATED, "accept its license"),

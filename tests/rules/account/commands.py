@@ -1,4 +1,4 @@
-"""Tells whether a command that a remedy names is one of the AWS CLI: service, operation and options."""
+"""Whether a command in a remedy exists in the AWS CLI: service, operation and options."""
 
 import re
 import shlex

@@ -228,7 +228,7 @@ TAKEN: dict[str, Change] = {
         EfsSettings={"FileSystemId": FILE_SYSTEM, "EncryptionInTransit": True, "IamAuthorization": True}
     ),
     "throughput with its mode": lambda c: efs(c).update(ThroughputMode="provisioned", ProvisionedThroughput=10),
-    "empty section beside another": lambda c: c["HeadNode"]["Networking"].update(SecurityGroups=[]),
+    "empty section next to another": lambda c: c["HeadNode"]["Networking"].update(SecurityGroups=[]),
     "one script": lambda c: c["HeadNode"].update(CustomActions={"OnNodeStart": {"Script": "s3://bucket/a.sh"}}),
     "free map": lambda c: queue(c).update(CustomSlurmSettings={"GraceTime": 60, "Anything": "goes"}),
 }

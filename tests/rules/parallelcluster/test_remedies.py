@@ -283,7 +283,7 @@ def test_problem_is_reported_well(defect: Defect | Stricter):
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=str)
-def test_the_neighbour_is_good(defect: Defect):
+def test_the_neighbor_is_good(defect: Defect):
     assert [str(problem) for problem in check_parallelcluster(defect.good)] == []
 
 

@@ -28,7 +28,7 @@ def ours(changes: Iterable[PlannedChange]) -> Reported:
     return Counter(
         (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
         for change in changes
-        if change.policy != LOST_DATA  # Of that they know nothing; see test_plan.py.
+        if change.policy != LOST_DATA  # They do not have it; see test_plan.py.
     )
 
 

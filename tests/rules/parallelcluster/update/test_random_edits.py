@@ -56,7 +56,7 @@ def _tried(configuration: Configuration, edit: Edit) -> None:
 
 
 def _is_legal(configuration: Configuration) -> bool:
-    """Tell whether names are there, and once; the rest is of no matter to a comparison."""
+    """Return whether each name exists once; the rest does not matter for a comparison."""
     queues = configuration["Scheduling"]["SlurmQueues"]
     pools = configuration.get("LoginNodes", {"Pools": []})["Pools"]
     lists = [queues, pools, configuration["SharedStorage"], *(queue["ComputeResources"] for queue in queues)]
