@@ -30,7 +30,7 @@ class AddressClaim:
     replaceable: bool = False
     """Whether one may be replaced while the others run, so that the subnet needs addresses for one more."""
     assumption: str = ""
-    """The assumption about a number that no source documents; empty for none."""
+    """The assumption about an unknown number; empty for none."""
 
     @property
     def addresses(self) -> int:
@@ -71,7 +71,7 @@ class AddressClaim:
             addresses_each=cards.get(largest) or default,
             availability_zone_id=availability_zone_id,
             replaceable=True,
-            assumption=f"the number of network cards of {', '.join(unknown)} is undocumented: assumed to be {default}"
+            assumption=f"the number of network cards of {', '.join(unknown)} is unknown: assumed to be {default}"
             if unknown
             else "",
         )
@@ -80,7 +80,7 @@ class AddressClaim:
     def for_file_system(
         cls, *, owner: str, what: str = "FSx", availability_zone_id: str | None = None
     ) -> "AddressClaim":
-        """Return the minimum claim of an FSx file system; how many more addresses a large one uses is undocumented."""
+        """Return the minimum claim of an FSx file system; a large one may use more addresses."""
         return cls(
             owner=owner,
             what=what,

@@ -293,7 +293,7 @@ def _other_servers(driver: str) -> str:
 def _fitting(runtime: str) -> list[str]:
     """Return the catalog's drivers that are compatible with `runtime`, the newest first.
 
-    Drivers older than the one released with `runtime` are left out: they are untested.
+    Drivers older than the one released with `runtime` are left out.
     """
     releases = [each.host for each in neuron_releases().values()]
     with_it = [host[DRIVER] for host in releases if parts(host[RUNTIME]) <= parts(runtime)]

@@ -44,7 +44,7 @@ def known_instance(instance_type: str) -> EndpointInstance | None:
 
 
 def accelerator_of(instance: EndpointInstance) -> str | None:
-    """Return what the model runs on: `cpu`, `gpu` or `neuron`; `None` for a type that no source describes."""
+    """Return what the model runs on: `cpu`, `gpu` or `neuron`; `None` for an unknown type."""
     if not instance.known:
         return None
     return instance.accelerator or PROCESSORS
