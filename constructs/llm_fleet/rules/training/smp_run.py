@@ -85,8 +85,8 @@ def place_remarks(instance_type: str) -> list[str]:
     if is_unresolved(instance_type) or _family(instance_type) not in derived_families():
         return []
     return [
-        f"{instance_type} is not among AWS's families for SMP v2, although its image has kernels for this GPU; the families "
-        f"are {', '.join(documented_families())}"
+        f"{instance_type} is not among AWS's families for SMP v2, although its image has kernels for this GPU; the "
+        f"families are {', '.join(documented_families())}"
     ]
 
 
