@@ -186,7 +186,7 @@ def _in_file(fleet: "Fleet", requested: str | None, kinds: tuple[Kind, ...], reg
         names = ", ".join(str(place.key) for place in able)
         refuse(
             CommandCode.PLACE_NEEDED,
-            "NAME is required: the fleet has several"
+            "no cluster or service is named, and the fleet has several"
             if able
             else "the fleet has no cluster or service for this command",
             f"name one of {names}" if able else "add a cluster to the fleet file",

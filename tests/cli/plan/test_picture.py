@@ -69,7 +69,7 @@ def test_a_cluster_its_nodes_and_what_it_mounts(examples_made: ExamplesMade):
         "HyperPod full-train mounts FSx for Lustre /fsx",
         "HyperPod full-train mounts FSx for OpenZFS /home",
         "FSx for Lustre imports from, exports to S3 bucket /data",
-        "HyperPod told reads S3 bucket",
+        "HyperPod told reads S3 bucket",  # codespell:ignore told
     } <= said(scene)
     assert [vpc.title for vpc in scene.vpcs] == ["VPC 10.0.0.0/16 + 10.1.0.0/16", "existing VPC"]
     assert [zone.title for zone in scene.vpcs[0].zones] == ["usw2-az4", "usw2-az2"]
