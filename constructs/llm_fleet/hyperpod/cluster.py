@@ -41,7 +41,7 @@ _ACKNOWLEDGED = cdk.Acknowledgment(
 def render_cluster(
     scope: Construct, plan: ClusterPlan, scripts: PlacedScripts | None, *, role_arn: str
 ) -> sagemaker.CfnCluster:
-    """Make the L1 of `plan` as the `Resource` of `scope`."""
+    """Create the L1 of `plan` as `Resource` in `scope`."""
     shape = replace(plan.shape, lifecycle_source_s3_uri=scripts.source_s3_uri if scripts else None)
     resource = sagemaker.CfnCluster(
         scope,
@@ -155,7 +155,7 @@ _MANAGE_NODES = (
 
 
 class ClusterGrants(SessionGrants):
-    """IAM permissions on a cluster. Each method returns the `Grant`; its `success` can be false for an imported role."""
+    """IAM permissions on a cluster. Each method returns a `Grant`; `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster: "Cluster", *, users: Sequence[str] | None = None) -> None:
         """Grant on `cluster`, in the stack of `scope`. `users`: of its nodes; default, unknown."""
@@ -167,10 +167,12 @@ class ClusterGrants(SessionGrants):
             grantee=grantee,
             actions=["ssm:StartSession"],
             resource_arns=[self._cluster.cluster_arn, self._nodes_arn(), *documents],
-            # Without it Session Manager does not ask whether the caller may use the default document.
+            # Without it Session Manager does not check whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
-        report_reasons(grantee, {self._nodes_arn(): "nodes of this cluster alone; their ids do not exist before"})
+        report_reasons(
+            grantee, {self._nodes_arn(): "only nodes of this cluster, whose ids do not exist before deployment"}
+        )
         return start
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -209,22 +211,22 @@ class ClusterGrants(SessionGrants):
 
 
 def cluster_arn_problems(arn: str) -> list[Problem]:
-    """Return what is wrong with `arn` as a cluster's; nothing for a token."""
+    """Return the problems of `arn` as a cluster's ARN; none for a CDK token."""
     if is_unresolved(arn) or re.fullmatch(load("cluster_arn")["pattern"], arn):
         return []
     return [
         Problem(
             code=Code.CLUSTER_ARN,
-            message="this is no ARN of a HyperPod cluster",
+            message="this is not the ARN of a HyperPod cluster",
             path=("cluster_arn",),
             value=arn,
-            allowed="arn:aws:sagemaker:<region>:<account>:cluster/<id of 12 small letters and digits>",
+            allowed="arn:aws:sagemaker:<region>:<account>:cluster/<id of 12 lowercase letters and digits>",
             remedy="copy ClusterArn from `aws sagemaker describe-cluster --cluster-name …`",
         )
     ]
 
 
-_REMEDY = "give HyperPodCluster a network, or from_cluster_attributes the security_groups"
+_REMEDY = "pass `network` to HyperPodCluster, or `security_groups` to from_cluster_attributes"
 
 
 @jsii.implements(ec2.IConnectable)
@@ -240,12 +242,12 @@ class Cluster(Construct):
 
     @property
     def cluster_id(self) -> str:
-        """Twelve letters and digits, part of every SSM target and log group; known at deploy time for a new one."""
+        """Twelve letters and digits, part of every SSM target and log group; a token for a new cluster."""
         return cdk.Fn.select(1, cdk.Fn.split("/", self.cluster_arn))
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         return ClusterGrants(self, self, users=self._users)
 
     @property

@@ -59,8 +59,8 @@ def efa_clients(plan: ClusterPlan) -> list[EfaClients]:
 
 
 def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
-    """Return the part of the scripts' bucket below which the nodes of `plan` leave reports; no slash at either end."""
-    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    """Return the part of the scripts' bucket below which the nodes of `plan` write reports; no slash at either end."""
+    # A CDK token cannot be checked or read in a key: the construct's address is used then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, plan.cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
 
@@ -71,17 +71,17 @@ def _accounting(scope: Construct, database: AccountingDatabase | None) -> Accoun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedScripts:
-    """Scripts in their bucket. The URI of an uploaded bundle is a token that waits for the upload."""
+    """Scripts in their bucket. The URI of an uploaded bundle is a token that depends on the upload."""
 
     source_s3_uri: str
     access: BucketAccess
     """What nodes read."""
     reports: BucketAccess | None = None
-    """Where nodes leave reports; `None` for nowhere."""
+    """Where nodes write reports; `None` for no reports."""
 
 
 def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
-    """Upload the bundle of `plan`, or point at the user's own; `None` when no group runs a script."""
+    """Upload the bundle of `plan`, or use the user's own; `None` when no group runs a script."""
     scripts = plan.spec.scripts
     if not any(group.hook for group in plan.shape.groups):
         return None
@@ -105,7 +105,7 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
 
 
 def _name_part(scope: Construct, plan: ClusterPlan) -> str:
-    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    """Return the base of the bucket's name: the cluster's name, or the construct's id if the name is a token."""
     name = plan.cluster_name
     if is_unresolved(name):
         name = cdk.Names.unique_resource_name(scope, separator="-")
@@ -168,7 +168,7 @@ def _alarms(plan: ClusterPlan) -> tuple[str, ...]:
 def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
     """Let HyperPod use the volumes' keys with the execution role, as the developer guide requires.
 
-    A managed policy, since NIST 800-53 wants none inline.
+    A managed policy, because NIST 800-53 requires no inline policies.
     """
     keys = [key for group in plan.shape.groups for key in (group.root_volume_key, group.ebs_volume_key) if key]
     arns = list(dict.fromkeys(map(KEY.name_of, keys)))
@@ -208,7 +208,7 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     """
     rules: list[Construct] = []
     for one, other in combinations(groups, 2):
-        # Within one group its self-rules do it.
+        # Within one group its self-rules are enough.
         for source, target in ((other, one), (one, other)):
             rules.append(let_through(_home(one, other), source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
@@ -232,9 +232,9 @@ def _home(one: ec2.ISecurityGroup, other: ec2.ISecurityGroup) -> ec2.ISecurityGr
 
 
 def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct, rules: Sequence[IConstruct]) -> None:
-    """Make the cluster wait for what its nodes need as soon as they boot and that it does not name itself.
+    """Make the cluster depend on what its nodes need when they boot and its properties do not refer to.
 
-    It names its subnets, its role with the policy, the bundle and its file systems; CloudFormation waits for those.
+    They refer to subnets, the role with its policy, the bundle and file systems; CloudFormation waits for those.
     """
     resource.node.add_dependency(*_unnamed(plan, role), *rules)
 

@@ -45,14 +45,15 @@ class FleetNetwork(Network):
         endpoint_features: Collection[EndpointFeature] = (),
         encryption_key: IKeyRef | None = None,
     ) -> None:
-        """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
+        """Create the network, or raise `FleetError` with all its problems (LF201 to LF222, LF758).
 
-        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name stands for
-          another place in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
-          that no AZ depends on another, and no traffic pays for crossing; its price is small beside one accelerated
-          node's. Interface endpoints that nodes need are there without being named: all of them in a closed network;
-          with NAT those of Session Manager and of logs, by which a node whose way out is broken can still be entered
-          and read. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not made.
+        - `spec`: what it is, e.g. `NetworkSpec(az="usw2-az4")`. AZs are named by id, because an AZ's name means
+          another AZ in each account, and capacity is bought by id. By default there is a NAT gateway in each AZ, so
+          that no AZ depends on another, and no cross-AZ traffic is billed; its price is small compared with an
+          accelerated node. Interface endpoints that nodes need are created by default: all of them in a closed network;
+          with NAT, those of Session Manager and of logs, so that users can log in to a node without internet access
+          and read its logs. With a way to the internet, an endpoint that `without_endpoints` leaves no AZ for is not
+          made.
         - `endpoint_features`: what else nodes do that needs an endpoint. Default: nothing else.
         - `encryption_key`: key of the flow logs; its policy must let CloudWatch Logs use it. Default: CloudWatch
           Logs' own encryption.
@@ -133,7 +134,7 @@ class FleetNetwork(Network):
 
     @property
     def address_plan(self) -> AddressPlan:
-        """What has been set aside of the compute subnets so far."""
+        """The addresses of the compute subnets that are reserved so far."""
         return self._book.plan
 
     def database_subnets(self) -> list[ec2.ISubnet]:
@@ -160,7 +161,7 @@ class FleetNetwork(Network):
 
     @property
     def subnet_ids(self) -> tuple[str, ...]:
-        """The ids of all its subnets, those for load balancers and databases too, as far as they are made by now."""
+        """The ids of all its subnets, those for load balancers and databases too, if they are created already."""
         zones = [
             (zone.compute.ref, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
             for zone in self.zones

@@ -1,4 +1,4 @@
-"""What a stack can know of a ParallelCluster, made here or elsewhere, and who may do what with it."""
+"""The attributes of a ParallelCluster, created here or imported, and IAM permissions on it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,10 +18,10 @@ NAME_TAG = "parallelcluster:cluster-name"
 
 
 class ClusterGrants(SessionGrants):
-    """IAM permissions on a cluster. Each method returns the `Grant`; its `success` can be false for an imported role."""
+    """IAM permissions on a cluster. Each method returns a `Grant`; `success` can be false for an imported role."""
 
     def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
-        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, not known."""
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, unknown."""
         super().__init__(scope, users)
         self._cluster_name = cluster_name
 
@@ -36,7 +36,7 @@ class ClusterGrants(SessionGrants):
             grantee=grantee,
             actions=["ssm:StartSession"],
             resource_arns=list(documents),
-            # Without it Session Manager does not ask whether the caller may use the default document.
+            # Without it Session Manager does not check whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
         return start.combine(use)
@@ -62,7 +62,7 @@ class Cluster(Protocol):
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         ...
 
     @property
@@ -73,12 +73,12 @@ class Cluster(Protocol):
 
 _METRICS = "ParallelCluster"
 
-_REMEDY = "give from_cluster_name the security_groups"
+_REMEDY = "pass `security_groups` to from_cluster_name"
 
 
 @jsii.implements(ec2.IConnectable)
 class ClusterBase(Construct):
-    """What every ParallelCluster can do. Subclasses set `cluster_name` and `_security_groups`."""
+    """The base of all ParallelClusters. Subclasses set `cluster_name` and `_security_groups`."""
 
     cluster_name: str
     """Its name, which is also that of its own stack."""
@@ -89,7 +89,7 @@ class ClusterBase(Construct):
 
     @property
     def grants(self) -> ClusterGrants:
-        """What others may do with it."""
+        """IAM permissions on it."""
         return ClusterGrants(self, self.cluster_name, users=self._users)
 
     @property
@@ -131,7 +131,7 @@ class ImportedCluster(ClusterBase):
 
 @jsii.implements(iam.IPrincipal)
 class NodesPrincipal:
-    """All nodes of a cluster, as whom something is granted to.
+    """All nodes of a cluster, as a grantee.
 
     Their roles are ParallelCluster's and have no name here, so what is granted goes into the policies that the cluster
     attaches to them. A resource in another account, whose own policy must name the nodes too, cannot be granted so.
@@ -164,7 +164,7 @@ class NodesPrincipal:
     def policy_fragment(self) -> iam.PrincipalPolicyFragment:
         """Raises `ValueError`: no policy of a resource can name roles that do not exist yet."""
         raise ValueError(
-            "the nodes' roles are made by ParallelCluster and have no name at synth, so a resource's own policy cannot "
+            "the nodes' roles are made by ParallelCluster and have no name at synth, so a resource policy cannot "
             "name them: grant the account, with a condition on the tag parallelcluster:cluster-name"
         )
 
@@ -185,6 +185,6 @@ class NodesPrincipal:
 
 
 _NO_POLICIES = (
-    "the nodes have no policy that could be added to, because they run no scripts: give the cluster read_buckets or "
-    "write_buckets, or let them run scripts"
+    "the nodes have no policy to add to, because they run no scripts: set read_buckets or "
+    "write_buckets, or set scripts, on the cluster"
 )

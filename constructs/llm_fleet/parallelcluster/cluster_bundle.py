@@ -33,7 +33,7 @@ def manifest_of(
 ) -> NodeManifest:
     """Return the configuration of the nodes of `plan`; they write their reports to `bucket`.
 
-    `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with what they were started as.
+    `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with the name that they were started with.
     """
     return NodeManifest(
         platform=NodePlatform.PARALLELCLUSTER,
@@ -43,7 +43,7 @@ def manifest_of(
         groups=node_groups(plan.shape),
         mounts=plan.mounts.node_mounts(),
         shared_folders=additional_shared_folders(plan.shape, plan.mounts),
-        # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
+        # ParallelCluster configures its own accounting, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
         spec=plan.shape,
         scripts=scripts,
@@ -52,23 +52,23 @@ def manifest_of(
 
 
 def reports_prefix(scope: Construct, plan: ClusterPlan, cluster_name: str) -> str:
-    """Return the part of the scripts' bucket below which nodes leave reports; no slash at either end."""
-    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    """Return the part of the scripts' bucket below which nodes write reports; no slash at either end."""
+    # A CDK token cannot be checked or read in a key: the construct's address is used then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedScripts:
-    """The scripts in their bucket. Their URIs are tokens that wait for the upload."""
+    """The scripts in their bucket. Their URIs are tokens that depend on the upload."""
 
     bundle: LifecycleBundle
     hooks: Hooks
-    """Which node runs what."""
+    """The scripts of each kind of nodes."""
     access: BucketAccess
     """What nodes read: all bundles of this cluster, as a node may start with the last one during an update."""
     reports: BucketAccess | None
-    """Where nodes leave reports; `None` for nowhere."""
+    """Where nodes write reports; `None` for no reports."""
 
 
 def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
@@ -98,10 +98,10 @@ def add_bundle(
 
 
 def _hooks(plan: ClusterPlan, bundle: LifecycleBundle) -> Hooks:
-    """Return which node runs what.
+    """Return the scripts of each kind of nodes.
 
-    ParallelCluster never changes `OnNodeConfigured` of the head node and of login pools, so those start at keys that
-    stay, and read there which bundle is the newest. A changed bundle changes the arguments of `OnNodeUpdated` there,
+    ParallelCluster never changes `OnNodeConfigured` of the head node and of login pools, so those start with fixed
+    S3 keys, and read the newest bundle from there. A changed bundle changes the arguments of `OnNodeUpdated` there,
     and of `OnNodeConfigured` of queues, whose nodes are then replaced.
     """
     return Hooks(
@@ -127,7 +127,7 @@ def _newest(bundle: LifecycleBundle, group: str) -> NodeScript:
 
 
 def _name_part(scope: Construct, plan: ClusterPlan) -> str:
-    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    """Return the base of the bucket's name: the cluster's name, or the construct's id if the name is a token."""
     name = plan.shape.cluster_name
     if is_unresolved(name):
         name = cdk.Names.unique_resource_name(scope, separator="-")
@@ -148,7 +148,7 @@ _KINDS = {
 class NodeRights:
     """The policies of a cluster's nodes: one for the head node, one for all queues, one for all login pools.
 
-    One that would say nothing is not there: IAM takes no empty policy.
+    An empty policy is omitted: IAM rejects it.
     """
 
     head_node: NamedPolicy | None
@@ -157,11 +157,11 @@ class NodeRights:
 
     @property
     def all(self) -> tuple[NamedPolicy, ...]:
-        """Every one that there is."""
+        """All of them."""
         return tuple(policy for policy in (self.head_node, self.queues, self.login_pools) if policy is not None)
 
     def attached(self, scope: Construct, plan: ClusterPlan) -> NodePolicies:
-        """Return which node has which policies, Session Manager's among them."""
+        """Return the policies of each kind of nodes, including Session Manager's."""
         sessions = f"arn:{cdk.Stack.of(scope).partition}:iam::aws:policy/{_SESSIONS}"
 
         def of(policy: NamedPolicy | None) -> tuple[str, ...]:

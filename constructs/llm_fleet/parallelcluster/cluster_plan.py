@@ -1,4 +1,4 @@
-"""What a ParallelCluster will be: its storage, its nodes, its name."""
+"""A checked ParallelCluster before its resources exist: storage, nodes and name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,11 +53,11 @@ class FleetMounts:
 
     @property
     def file_systems(self) -> tuple[MountableLustre | MountableOpenZfs, ...]:
-        """Those that there are."""
+        """The mounts that are set."""
         return tuple(known for known in (self.lustre, self.open_zfs) if known is not None)
 
     def shared_storage(self) -> tuple[list[SharedStorage], list[Problem]]:
-        """Return what ParallelCluster mounts, and what keeps it from mounting the rest."""
+        """Return the file systems that ParallelCluster mounts, and the problems of the others."""
         mounted: list[SharedStorage] = []
         problems = [*self._without_volume(), *self._paths()]
         for name in (_LUSTRE, _OPEN_ZFS):
@@ -100,11 +100,11 @@ class FleetMounts:
                 code=Code.PC_OPEN_ZFS_VOLUME,
                 message="ParallelCluster mounts an OpenZFS volume, and `volume_id` is not set",
                 path=("open_zfs", "volume_id"),
-                remedy="give from_attributes the volume_id, as `aws fsx describe-volumes` shows it ('fsvol-…')",
+                remedy="pass `volume_id` to from_attributes, as `aws fsx describe-volumes` shows it ('fsvol-…')",
             )
 
     def _paths(self) -> Iterator[Problem]:
-        """Nodes want whole paths; ParallelCluster alone would put a slash before half a one."""
+        """Nodes require absolute paths; ParallelCluster would only prepend a slash to a relative one."""
         names = {"lustre": _LUSTRE, "open_zfs": _OPEN_ZFS}
         for mount in self.node_mounts():
             yield from (
@@ -220,7 +220,7 @@ def additional_shared_folders(shape: PlacedParallelCluster, mounts: FleetMounts)
 
 
 def cluster_problems(shape: PlacedParallelCluster) -> list[Problem]:
-    """Return everything that is wrong with `shape` and with what its nodes are set up with."""
+    """Return all problems of `shape` and of its nodes' software and users."""
     place = TrainingPlace.of(
         shape,
         node_groups(shape),
@@ -251,7 +251,7 @@ def _people(shape: PlacedParallelCluster) -> Iterator[Problem]:
 
 
 _NAME_LENGTH = 20
-"""Of the name that we make up. It is part of every host name, and must not change when a queue is added: with the hash
+"""Of the generated name. It is part of every host name, and must not change when a queue is added: with the hash
 it leaves 24 characters to the names of queue, compute resource and node."""
 
 
@@ -274,7 +274,7 @@ class ClusterPlan:
         mounts: FleetMounts,
         fleet_name: str | None,
     ) -> "ClusterPlan":
-        """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
+        """Return the plan of the cluster at `scope`; raise `FleetError` with all its problems."""
         name = spec.cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
         zone = spec.availability_zone_id or _zone(network, mounts.lustre)
         subnet, problems = _subnet(network, zone)
@@ -301,7 +301,7 @@ class ClusterPlan:
         # The schema checks only what the rules accept: otherwise both would report most mistakes.
         problems = problems or _rendered_problems(shape)
         if not problems:
-            # Only a cluster that can exist takes addresses: a second try must not find those of the first.
+            # Only a valid cluster reserves addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(
                 address_claims(
                     head_node=spec.head_node,
@@ -333,7 +333,7 @@ def _zone(network: Network, lustre: MountableLustre | None) -> str:
 
 
 def _subnet(network: Network, zone: str) -> tuple[ec2.ISubnet | None, list[Problem]]:
-    """Return the subnet of the cluster, or the network's word that it has none in that AZ."""
+    """Return the subnet of the cluster, or the network's error that it has none in that AZ."""
     try:
         return network.compute_subnet(zone), []
     except FleetError as error:

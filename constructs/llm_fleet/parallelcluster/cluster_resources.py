@@ -34,14 +34,14 @@ from llm_fleet.storage.file_systems import next_to_primary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterIdentity:
-    """The hash of what no update changes, and the name that carries it."""
+    """The hash of the settings that no update can change, and the name with this hash."""
 
     digits: str
     """Eight hexadecimal digits."""
     cluster_name: str
     """ParallelCluster's name of the cluster: the user's with the digits."""
     configuration: dict[str, Any]
-    """What it was made of: the configuration without scripts and policies, which hold the name themselves."""
+    """The input of the hash: the configuration without scripts and policies, which hold the name themselves."""
 
     @property
     def id(self) -> str:
@@ -62,7 +62,7 @@ class ClusterIdentity:
 
 
 def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
-    """Return what the keys of the scripts begin with, before the cluster's own name."""
+    """Return the prefix of the scripts' S3 keys, before the cluster's own name."""
     if plan.shape.scripts is None:
         return None
     bucket = plan.shape.scripts.bucket
@@ -70,7 +70,7 @@ def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
 
 
 def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
-    """Return the security groups of ours that nodes are in, each once, the network's first: all nodes are in that.
+    """Return the security groups of nodes that llm-fleet sets, each once; first the network's, in which all nodes are.
 
     One that is named by its id is imported below `scope`.
     """
@@ -97,10 +97,11 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
-    """Make the cluster wait for what its nodes need, and go before any of it does.
+    """Make the cluster depend on what its nodes need, so that it is deleted before any of that.
 
-    CloudFormation sees what the configuration names by reference; other dependencies are named here, since a network
-    or a rule that went first would leave nodes that cannot end, and network interfaces that cannot be deleted.
+    CloudFormation sees what the configuration names by reference; other dependencies are named here, because a network
+    or a rule that is deleted first would leave nodes that cannot terminate, and network interfaces that cannot be
+    deleted.
     """
     resource.node.add_dependency(*_unnamed(plan), *others)
 
@@ -198,7 +199,7 @@ class ClusterResources(Construct):
         )
 
     def _retain(self, plan: ClusterPlan, removal_policy: cdk.RemovalPolicy) -> None:
-        """Keep all that the cluster needs to live, the provider too: who else could update or delete it."""
+        """Retain everything that the cluster needs, including the provider, which updates and deletes it."""
         for construct in self.node.find_all():
             if isinstance(construct, cdk.CfnResource):
                 construct.apply_removal_policy(removal_policy)
@@ -206,7 +207,7 @@ class ClusterResources(Construct):
 
 
 def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> ClusterPlan:
-    """Return `plan` with its accounting's schema named after the cluster, which has its name only now."""
+    """Return `plan` with its accounting's schema named after the cluster, which has its name only at this point."""
     accounting = plan.shape.accounting
     if accounting is None:
         return plan
@@ -218,10 +219,10 @@ _PREFIX = "LlmFleetParallelCluster"
 
 
 def claim_name(scope: Construct, name: str) -> None:
-    """Take `name` for the cluster at `scope`; raise `FleetError` (LF610) when another one of the app has it.
+    """Reserve `name` for the cluster at `scope`; raise `FleetError` (LF610) when another one of the app has it.
 
-    A name is taken once in an account and region. What is deployed second fails, and on its way back CloudFormation
-    has the provider delete the cluster of that name, which is the first. A name that only the deployment knows passes.
+    A name is unique in an account and region. The second deployment fails, and during the rollback the provider
+    deletes the cluster of that name, which is the first one. A name that is a CDK token is not checked.
     """
     if is_unresolved(name):
         return
@@ -235,7 +236,7 @@ def claim_name(scope: Construct, name: str) -> None:
 
 
 def _where(scope: Construct) -> str:
-    """Return account and region; where they are not known, the stack, which is in one of each."""
+    """Return account and region; if unknown, the stack's address."""
     stack = cdk.Stack.of(scope)
     known = not is_unresolved((stack.account, stack.region))
     return f"{stack.account} {stack.region}" if known else stack.node.addr
@@ -244,8 +245,8 @@ def _where(scope: Construct) -> str:
 def _taken(name: str, path: str) -> Problem:
     return Problem(
         code=Code.PC_CLUSTER_NAME,
-        message=f"the cluster at {path} is in the same account and region, and is {name}, too",
-        remedy="give one of them another cluster_name",
+        message=f"the cluster at {path} in the same account and region also has the name {name}",
+        remedy="set another `cluster_name` for one of them",
         path=("cluster_name",),
         value=name,
     )
@@ -275,7 +276,7 @@ class UpdateCheck:
         self._spec = spec
 
     def attach(self) -> None:
-        """Have it run with the app's validation."""
+        """Add it to the app's validation."""
         self._cluster.node.add_validation(cast(IValidation, self))
 
     def validate(self) -> list[str]:

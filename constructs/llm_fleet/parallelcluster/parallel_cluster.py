@@ -60,15 +60,15 @@ class ParallelCluster(ClusterBase):
         deployed: DeployedLike | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
-        """Make the cluster; raise `FleetError` with all that is wrong with it.
+        """Create the cluster; raise `FleetError` with all its problems.
 
-        `spec`: its nodes, storage and settings, and what nodes are set up with. ParallelCluster's name of it is
-        `cluster_name` with a hyphen and eight digits behind.
+        `spec`: its nodes, storage and settings, and the software and users of its nodes. Its name in ParallelCluster is
+        `cluster_name` followed by a hyphen and eight digits.
 
-        `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
-        in addition to ParallelCluster's own, so that file systems and databases allow them.
+        `network`: the network of its nodes, which are in its private compute subnets. All of them are in its security
+        group, in addition to ParallelCluster's own, so that file systems and databases allow them.
 
-        `lustre`, `open_zfs`: the fleet's file systems, handed over by id, so that they outlive the cluster; mounted at
+        `lustre`, `open_zfs`: the fleet's file systems, passed by id, so that they outlive the cluster; mounted at
         `/fsx` and `/home` by default. Default: none; /home is then on the head node.
 
         `fleet_name`: the fleet that it belongs to, written to its nodes' configuration. Default: the cluster's name.
@@ -78,8 +78,8 @@ class ParallelCluster(ClusterBase):
         `deployed`: the cluster as it was deployed last; synth then reports what an update would reject. Default:
         unknown, and a change that no update can apply creates a new cluster.
 
-        `removal_policy`: default, the cluster goes with its stack; its data is in the file systems, which stay. When it
-        is retained, so is all that it needs to live.
+        `removal_policy`: default, the cluster is deleted with its stack; its data is in the file systems, which are
+        retained. If it is retained, so is everything that it needs.
         """
         super().__init__(scope, id)
         plan = ClusterPlan.make(
@@ -120,7 +120,7 @@ class ParallelCluster(ClusterBase):
         self.configuration: Mapping[str, Any] = resources.configuration
         """ParallelCluster's configuration, as its YAML file would have it; may hold tokens."""
         self.resource: cdk.CfnResource = resources.resource
-        """The L1 beneath, as the way out."""
+        """The L1, as an escape hatch."""
         self.provider: cdk.CfnStack = resources.provider.resource
         """The nested stack of AWS's provider."""
         self.node.default_child = self.resource
@@ -149,7 +149,7 @@ class ParallelCluster(ClusterBase):
         return self.resource.get_att("headNode.privateIpAddress").to_string()
 
     def add_outputs(self) -> None:
-        """Give the stack outputs: name, head node, and the provider's log group, where it says what went wrong."""
+        """Add stack outputs: name, head node, and the provider's log group, which has its errors."""
         outputs = {
             "ClusterName": (self.cluster_name, "Name of the ParallelCluster, and of its own stack"),
             "HeadNodeInstanceId": (self.head_node_instance_id, "--target of aws ssm start-session"),
