@@ -123,7 +123,7 @@ def test_after_a_reboot_the_array_is_mounted_and_not_wiped(tmp_path: Path) -> No
 def test_a_disk_that_carries_data_is_left_alone(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     file(tmp_path, "/carries/dev-nvme2n1", "")
-    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted, but carries data"):
+    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted, but contains data"):
         STEP.apply(node)
     assert not (tmp_path / "mkfs").exists()
 
@@ -154,7 +154,7 @@ def test_a_folder_that_is_lost_is_reported_and_made_again(tmp_path: Path) -> Non
     node = build(tmp_path)
     applied(STEP, node)
     (tmp_path / "var/lib/docker").rmdir()
-    with pytest.raises(Failure, match="LFN45  /var/lib/docker is not there"):
+    with pytest.raises(Failure, match="LFN45  /var/lib/docker does not exist"):
         STEP.verify(node)
     assert applied(STEP, node) == ["made the folder /var/lib/docker"]
 
@@ -170,8 +170,8 @@ def test_a_folder_with_another_mode_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("free", "files", "words"),
     [
-        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5\.0 GiB are needed"),
-        (90, 9_999, "/var/lib has room for 9999 more files"),
+        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5\.0 GiB are required"),
+        (90, 9_999, "/var/lib has 9999 free inodes"),
     ],
 )
 def test_a_full_disk_is_reported_with_its_numbers(
@@ -204,7 +204,7 @@ def test_a_full_root_is_reported_where_the_large_data_has_another_place(
         return full if Path(path) == tmp_path else real(path)
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    with pytest.raises(Failure, match=r"LFN46  / has 512 MiB free of 25\.0 GiB; 1\.0 GiB are needed"):
+    with pytest.raises(Failure, match=r"LFN46  / has 512 MiB free of 25\.0 GiB; 1\.0 GiB are required"):
         STEP.verify(node)
 
 
@@ -228,12 +228,12 @@ def test_a_users_folder_in_scratch_is_not_in_the_way(tmp_path: Path) -> None:
 
 
 def test_reading_before_the_step_has_decided_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json is not there"):
+    with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json does not exist"):
         disks.read(Host(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"place": "/x"})])
 def test_a_decision_that_cannot_be_understood_is_refused(tmp_path: Path, text: str) -> None:
     file(tmp_path, disks.FILE, text)
-    with pytest.raises(Failure, match=r"LFN45  .* cannot be understood"):
+    with pytest.raises(Failure, match=r"LFN45  .* is not valid"):
         disks.read(Host(tmp_path))

@@ -103,12 +103,12 @@ def test_parallelclusters_names_are_its_own(tmp_path: Path) -> None:
 def test_a_node_without_a_name_is_refused(tmp_path: Path, name: str) -> None:
     node = build(tmp_path)
     file(tmp_path, "/proc/sys/kernel/hostname", f"{name}\n")
-    with pytest.raises(Failure, match="LFN41  Neuron host name but localhost"):
+    with pytest.raises(Failure, match="LFN41  the node has no host name but localhost"):
         STEP.apply(node)
 
 
 def test_a_node_without_an_address_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=f"LFN41  {NAME} has no address"):
+    with pytest.raises(Failure, match=f"LFN41  {NAME} has only a loopback address"):
         STEP.apply(identified(build(tmp_path), addresses=()))
 
 

@@ -124,7 +124,7 @@ def test_a_folder_that_others_may_write_is_said_so(node: Node, tmp_path: Path) -
 
 
 def test_without_logrotate_it_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="LFN40  there is no program logrotate"):
+    with pytest.raises(Failure, match="LFN40  logrotate is not installed"):
         STEP.apply(build(tmp_path))
 
 

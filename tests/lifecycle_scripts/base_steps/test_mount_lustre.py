@@ -103,7 +103,7 @@ def test_an_automount_is_looked_through(node: Node, tmp_path: Path) -> None:
 def test_something_else_in_its_place_is_reported(node: Node, tmp_path: Path, device: str, kind: str) -> None:
     is_mounted(tmp_path, device, kind)
     for refused in (STEP.apply, STEP.verify):
-        with pytest.raises(Failure, match=f"LFN51  at /fsx there is {device} of type {kind}"):
+        with pytest.raises(Failure, match=f"LFN51  {device} of type {kind}"):
             refused(node)
 
 
@@ -113,7 +113,7 @@ def test_a_kernel_without_lustre_makes_nothing_else_lustre(node: Node, tmp_path:
     file(tmp_path, "/proc/filesystems", "nodev\tproc\nnodev\ttmpfs\n")
     is_mounted(tmp_path, device, kind)
     for refused in (STEP.apply, STEP.verify):
-        with pytest.raises(Failure, match=f"LFN51  at /fsx there is {device} of type {kind}, not {DEVICE}"):
+        with pytest.raises(Failure, match=f"LFN51  {device} of type {kind}, not {DEVICE}"):
             refused(node)
 
 
@@ -128,7 +128,7 @@ def test_the_drills_mount_program_is_believed(node: Node, tmp_path: Path) -> Non
     with pytest.raises(Failure, match=r"LFN51  .*/another0 of type lustre"):
         STEP.verify(node)
     file(tmp_path, played, f"/fsx 0:99 lustre {DEVICE}\n")  # something else was mounted over it since
-    with pytest.raises(Failure, match=r"LFN51  at /fsx there is /dev/vda of type ext4"):
+    with pytest.raises(Failure, match=r"LFN51  /dev/vda of type ext4"):
         STEP.verify(node)
 
 
@@ -165,7 +165,7 @@ def test_a_mount_that_gives_back_something_else_is_reported(
             return True
 
     monkeypatch.setattr(os, "urandom", urandom)
-    with pytest.raises(Failure, match="LFN51  /fsx gives back 64 bytes that differ from the 64 written"):
+    with pytest.raises(Failure, match="LFN51  /fsx returned 64 bytes that are not the 64 written"):
         STEP.verify(node)
     assert list((tmp_path / "fsx").iterdir()) == []
 
@@ -242,7 +242,7 @@ def test_a_port_that_a_security_group_keeps_shut(node: Node, tmp_path: Path, ser
         one.connect_ex(address)
     file(tmp_path, "/mount-says", "failed: Connection timed out")
     file(tmp_path, "/dns", f"127.0.0.1 {SERVER}\n")
-    with pytest.raises(Failure, match=r"LFN48  .* no answer within 0.3 s, as from a security group"):
+    with pytest.raises(Failure, match=r"LFN48  .* no answer within 0.3 s; a security group may block it"):
         STEP.apply(node)
     for one in waiting:
         one.close()
@@ -343,7 +343,7 @@ def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -
     ]
     assert "mdc.*.max_mod_rpcs_in_flight=50 could not be set" in said(node)
     assert "Numerical result out of range" in said(node)
-    assert "stays without ldlm.namespaces.*.lru_max_age=600000" in said(node)
+    assert "setting ldlm.namespaces.*.lru_max_age=600000" in said(node)
 
 
 def test_a_large_node_killed_anywhere_converges(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_node_whose_folder_is_full_is_never_green(
 ) -> None:
     node = worker(tmp_path, state, reason)
     full(monkeypatch, tmp_path / "var/spool/slurmd")
-    message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are needed"
+    message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are required"
     with pytest.raises(Failure, match=message):
         STEP.verify(node)
     if reason:

@@ -127,9 +127,7 @@ def test_a_slurmd_that_may_not_lock_what_efa_needs_is_reported(tmp_path: Path, p
     (unit,) = units.look(node.host, "slurmd")
     limit = "Max locked memory         {}              8388608              bytes     \n"
     file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("8388608"))
-    with pytest.raises(
-        Failure, match="LFN97  the locked memory limit of slurmd and its jobs is 8388608 bytes"
-    ):
+    with pytest.raises(Failure, match="LFN97  the locked memory limit of slurmd and its jobs is 8388608 bytes"):
         STEP.verify(node)
     file(tmp_path, "/proc/self/status", "CapBnd:\t000001ffffffffff\n")
     with pytest.raises(Failure, match="LFN97"):
