@@ -102,7 +102,7 @@ def machines_section(fleet: Fleet) -> Section:
     totals = _totals(reported)
     return Section(
         key="machines",
-        title="Machines",
+        title="Instances",
         parts=[table, _machines_in_words(totals)] if reported else ["none"],
         data={"groups": [_machines_data(machines, facts) for machines, facts in found], "at_most": totals},
     )
