@@ -41,7 +41,7 @@ def flatten(value: Any) -> str:
 
 @jsii.implements(IValidation)
 class _WildcardReasons:
-    """Finds nothing wrong; only acknowledges."""
+    """Reports no errors; only acknowledges."""
 
     def __init__(self, holder: Construct, reasons: Callable[[], dict[str, str]]) -> None:
         self._holder = holder

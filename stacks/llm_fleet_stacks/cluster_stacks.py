@@ -1,4 +1,4 @@
-"""The stacks of clusters, one each. They come and go; network and storage stay.
+"""The stacks of clusters, one each. They are short-lived; network and storage are retained.
 
 Each kind's construct is imported when a fleet has one; see `fleet_stacks`.
 """
@@ -33,7 +33,7 @@ class HyperPodStack(FleetStack):
         ground: Ground,
         metrics: "ClusterMetrics | None",
     ) -> None:
-        """Make the cluster that `config` describes on `ground`; what nodes measure goes where `metrics` say."""
+        """Make the cluster that `config` describes on `ground`, with the destination of metrics in `metrics`."""
         from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 
         super().__init__(scope, key, fleet=ground.fleet, env=ground.env, description="HyperPod cluster of an LLM fleet")
@@ -79,7 +79,7 @@ class ParallelClusterStack(FleetStack):
         ground: Ground,
         metrics: "ClusterMetrics | None",
     ) -> None:
-        """Make the cluster that `config` describes on `ground`; what nodes measure goes where `metrics` say."""
+        """Make the cluster that `config` describes on `ground`, with the destination of metrics in `metrics`."""
         from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
         from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 
@@ -99,7 +99,7 @@ class ParallelClusterStack(FleetStack):
                 **_in_fleet(config, storage),
             ),
             network=network,
-            # Nothing where it is not deployed yet.
+            # Empty if it is not deployed yet.
             deployed=deployed and DeployedConfiguration.if_deployed(deployed, cluster=config.cluster_name),
             **_is_on(self, config, ground),
         )
@@ -165,7 +165,7 @@ def _guard(requested: AccountingDatabase | Accounting, ground: Ground) -> object
 
 def _made(ground: Ground) -> "SlurmDatabase":
     if ground.database is None:
-        raise TypeError("no database was made; the fleet file has been refused without one")
+        raise TypeError("no database was created; the rules reject a fleet file without one")
     return ground.database
 
 

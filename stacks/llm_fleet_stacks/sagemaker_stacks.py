@@ -80,7 +80,7 @@ class StudioStack(FleetStack):
 class EndpointStack(FleetStack):
     """A model behind an endpoint of SageMaker, in the network of its fleet where that has one.
 
-    It comes and goes; network and storage stay, and the model where it is.
+    It is short-lived; network, storage and the model are retained.
     """
 
     def __init__(self, scope: Construct, key: str, *, config: "EndpointConfig", ground: Ground) -> None:
@@ -111,14 +111,14 @@ def add_tags(construct: Construct, tags: Mapping[str, str]) -> None:
 class WatchStack(FleetStack):
     """Restarts training jobs that failed, and reports events of clusters.
 
-    It comes before the training jobs, which bring it the right to restart them, and after the clusters. Its record and
-    the key of it are kept when it goes.
+    It is deployed after the clusters and before the training jobs, which grant it the permission to restart them. Its
+    record and its key are retained when it is deleted.
     """
 
     def __init__(
         self, scope: Construct, *, config: "WatchConfig", ground: Ground, monitoring: "MonitoringStack | None" = None
     ) -> None:
-        """Make what `config` describes on `ground`. Where it names no topic, it reports to that of `monitoring`.
+        """Make what `config` describes on `ground`. Without a topic of its own, it reports to that of `monitoring`.
 
         Without either, a topic is made.
         """
@@ -144,10 +144,10 @@ class WatchStack(FleetStack):
         """The watch."""
         cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="SNS topic of the watch")
         cdk.CfnOutput(
-            self, "RecordTable", value=self.watch.record_table_name, description="What was decided, by training job"
+            self, "RecordTable", value=self.watch.record_table_name, description="Table of decisions, by training job"
         )
         cdk.CfnOutput(
-            self, "QueueUrl", value=self.watch.queue.queue.queue_url, description="Where events wait for the watch"
+            self, "QueueUrl", value=self.watch.queue.queue.queue_url, description="Queue of events for the watch"
         )
         cdk.CfnOutput(
             self,
@@ -217,7 +217,7 @@ class TrainingJobStack(FleetStack):
     def _add_outputs(self) -> None:
         job = self.job
         outputs = {
-            "StateMachineArn": (job.state_machine_arn, "What runs the job"),
+            "StateMachineArn": (job.state_machine_arn, "State machine that runs the job"),
             "BucketName": (job.bucket.bucket_name, "Where results and checkpoints go"),
             "StartCommand": (
                 job.start_command,

@@ -1,4 +1,4 @@
-"""The stacks of what outlives clusters and services: network, storage and accounting database; and what these get."""
+"""The long-lived stacks: network, storage and accounting database; and the shared parameters of the others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class NetworkStack(FleetStack):
     """A VPC for a fleet, and the key of its flow logs.
 
-    The key is not that of the storage: who may read flow logs need not be able to read data.
+    The key is not that of the storage: access to flow logs must not give access to data.
     """
 
     def __init__(self, scope: Construct, *, fleet: Fleet, env: cdk.Environment, config: NetworkConfig) -> None:
@@ -60,7 +60,7 @@ class NetworkStack(FleetStack):
 
 
 class StorageStack(FleetStack):
-    """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All is retained."""
+    """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All are retained."""
 
     def __init__(
         self,
@@ -74,16 +74,16 @@ class StorageStack(FleetStack):
         """Make the storage of `fleet`.
 
         `network`: one that another stack has made, or the description of an existing one; `None` allows no file
-        system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
-        nothing from one.
+        system. `lifecycle_bucket`: whether there is a bucket for the scripts of clusters' nodes; services do not
+        use one.
         """
         super().__init__(scope, "storage", fleet=fleet, env=env, description="Storage of an LLM fleet", outlives=True)
         config = fleet.storage
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
-        """Encrypts all that has no key of its own."""
+        """Encrypts everything without its own key."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
-        """Who did what with the buckets."""
+        """The bucket of the buckets' access logs."""
         self.buckets: Mapping[str, DataBucket] = {
             name: DataBucket(
                 self,
@@ -114,7 +114,7 @@ class StorageStack(FleetStack):
 
     @property
     def lifecycle_bucket(self) -> LifecycleBucket:
-        """Where the clusters' nodes take their scripts from. Raises `ValueError` where there is none."""
+        """Where the clusters' nodes take their scripts from. Raises `ValueError` without such a bucket."""
         if self._lifecycle_bucket is None:
             raise ValueError(f"{self.node.id} was made without a bucket for the scripts of clusters")
         return self._lifecycle_bucket
@@ -186,7 +186,7 @@ def _lustre_of(
 
     A link to one of `buckets`, the fleet's own by name, waits for it and may use its key.
     """
-    if config is None or network is None:  # the fleet file has been refused if there is one without the other
+    if config is None or network is None:  # the rules reject a fleet file with only one of them
         return None
     if config.existing:
         return LustreFileSystem.from_attributes(scope, "Lustre", config.existing)
@@ -227,7 +227,7 @@ def _volumes_of(file_system: MountableOpenZfs | None, config: FleetOpenZfs | Non
 class DatabaseStack(FleetStack):
     """A database for Slurm's accounting, and the key that encrypts it and its secrets.
 
-    The key is not that of the storage: controllers use it to read their password, and need not read data with it.
+    The key is not that of the storage: controllers use it to read their password, and must not read data with it.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ def test_features_too_many_for_a_policy_are_refused_before_anything_is_made(stac
     buckets = tuple(BucketAccess(bucket_arn=f"arn:aws:s3:::bucket-number-{number}") for number in range(40))
     with pytest.raises(FleetError, match="LF420") as caught:
         NodeRole(stack, "Role", features=NodeFeatures(read_buckets=buckets))
-    assert "name fewer buckets" in str(caught.value)
+    assert "use fewer buckets" in str(caught.value)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["same stack", "bucket in another stack"])

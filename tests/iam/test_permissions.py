@@ -192,7 +192,7 @@ def test_a_policy_too_long_for_iam_is_refused() -> None:
     assert policy_size(6144) == []
     (problem,) = policy_size(6145)
     assert problem.code.value == "LF420"
-    assert "below prefixes of one bucket" in problem.remedy
+    assert "several prefixes of one bucket" in problem.remedy
 
 
 def _plain(one: Permission) -> dict[str, Any]:

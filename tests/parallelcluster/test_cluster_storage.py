@@ -163,7 +163,7 @@ def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
     one, other = (cdk.Stack(app, id, env=ENVIRONMENT) for id in ("One", "Other"))
     name = make("Train", one)
     for stack in (one, other):
-        with pytest.raises(FleetError, match="the cluster at One/Train is in the same account and region") as error:
+        with pytest.raises(FleetError, match="the cluster at One/Train in the same account and region") as error:
             make("Second", stack)
         assert [problem.code for problem in error.value.problems] == ["LF610"]
     assert make("Green", one, head_node=HeadNode(instance_type="m5.4xlarge")) != name, "side by side"

@@ -28,7 +28,7 @@ from tools.synth_environment import cdk_context
 
 FLAG = "@aws-cdk/core:defaultCrossStackReferences"
 WITH_PROMETHEUS = """
-fleet: sight  # codespell:ignore sight
+fleet: monitored  # codespell:ignore sight
 region: us-west-2
 network: {az: usw2-az4}
 monitoring: {metrics: {to: prometheus}}

@@ -134,5 +134,5 @@ def test_all_that_is_wrong_with_a_volume_is_reported_at_once(stack: cdk.Stack, n
 def test_a_name_is_given_once(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     home.add_volume("apps")
-    with pytest.raises(FleetError, match="has a volume of this name already"):
+    with pytest.raises(FleetError, match="already has a volume of this name"):
         home.add_volume("Apps", OpenZfsVolumeSpec(name="apps"))

@@ -2,8 +2,8 @@
 
 The name of a cluster's own schema in a database for Slurm's accounting.
 
-slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), also that of a forerunner of the
-same name, so each cluster has its own schema, and a cluster that is created again has a new one.
+slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), even if an earlier cluster had the
+same name. So each cluster has its own schema, and a cluster that is created again has a new one.
 """
 
 import re
@@ -23,14 +23,14 @@ from llm_fleet.spec.slurm_database import AccountingDatabase, SlurmDatabaseSpec
 from llm_fleet.spec.spec import in_request
 
 _PORT = (
-    "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
+    "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group allows groups of "
     "clusters only"
 )
 _GENERAL_LOG = (
     "the general log would hold every statement, and with them names of jobs and people; errors and slow queries go to "
     "CloudWatch"
 )
-_MONITORING = "accounting is a small load: CloudWatch has capacity or CPU, connections and latency without it"
+_MONITORING = "accounting is a small workload: CloudWatch has capacity or CPU, connections and latency without it"
 _BACKUP_PLAN = (
     "RDS backs it up by itself, every second of `backup_retention_days`; a plan of AWS Backup for what must outlive "
     "that is the account's to make, and finds the database by its tags"
@@ -40,7 +40,9 @@ _BACKUP_PLAN = (
 def explain_cluster(cluster: rds.CfnDBCluster, servers: Sequence[rds.CfnDBInstance]) -> None:
     """Acknowledge the cdk-nag findings of an Aurora cluster and its instances."""
     acknowledge(cluster, _PORT, "AwsSolutions-RDS11")
-    acknowledge(cluster, "slurmdbd signs in with a password and knows no IAM authentication", "AwsSolutions-RDS6")
+    acknowledge(
+        cluster, "slurmdbd signs in with a password and does not support IAM authentication", "AwsSolutions-RDS6"
+    )
     acknowledge(
         cluster, "Aurora MySQL 3 cannot backtrack; backups restore any second of their time", "AwsSolutions-RDS14"
     )
@@ -78,9 +80,9 @@ def explain_instance(instance: rds.CfnDBInstance) -> None:
 def database_parameters(spec: SlurmDatabaseSpec) -> dict[str, str]:
     """Return the server parameters of `spec`.
 
-    The lock wait is Slurm's own demand: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
+    Slurm requires the lock wait timeout: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
     lose records. The buffer pool is RDS's default, most of the memory, and on Aurora Serverless v2 it follows the
-    capacity; a number of ours would only be smaller.
+    capacity; a fixed number would only be smaller.
     """
     facts = slurm_database_facts()
     # ParallelCluster's slurmdbd connects with TLS. HyperPod's: assumption: hyperpod-slurmdbd-connects-with-tls
@@ -119,7 +121,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseServer:
-    """A server that was made."""
+    """A created server."""
 
     resource: rds.CfnDBCluster | rds.CfnDBInstance
     """The L1 that holds the data."""
@@ -175,7 +177,7 @@ _SERVERLESS = "db.serverless"
 
 
 def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
-    """Make the cluster and its servers in `scope`."""
+    """Create the cluster and its instances in `scope`."""
     spec = options.spec
     parameters = rds.CfnDBClusterParameterGroup(
         scope,
@@ -216,13 +218,13 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
         resource=cluster,
         endpoint=cluster.attr_endpoint_address,
         dimensions={"DBClusterIdentifier": cluster.ref},
-        # The cluster and its address are there minutes before the first server is.
+        # The cluster and its endpoint exist minutes before the first instance.
         servers=tuple(servers),
     )
 
 
 def _common(options: ServerOptions) -> dict[str, Any]:
-    """Return what holds for an instance and a cluster alike."""
+    """Return the common properties of an instance and a cluster."""
     spec = options.spec
     return {
         **in_request(spec),

@@ -28,7 +28,7 @@ class Permission:
     sid: str
     """Statement id, letters and digits: its purpose."""
     actions: tuple[str, ...]
-    """IAM actions, spelled out; a wildcard only where AWS documents no more, and never for nodes."""
+    """IAM actions, spelled out; a wildcard only where AWS lists no exact action, and never for nodes."""
     resources: tuple[str, ...]
     """ARNs; `*` only for actions that support no resource."""
     reason: str

@@ -30,10 +30,10 @@ def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: P
     [
         (
             {"tensor_parallel": 8},
-            "compiled for tensor parallelism 2, and the server asks for 8; write tensor_parallel 2",
+            "compiled for tensor parallelism 2, and the server requires 8; write tensor_parallel 2",
         ),
-        ({"batch_size": 1}, "compiled for batches of 4, and the server asks for 1; write batch_size 4"),
-        ({"sequence_length": 8192}, "sequences of 4096, and the server asks for 8192; write sequence_length 4096"),
+        ({"batch_size": 1}, "compiled for batches of 4, and the server requires 1; write batch_size 4"),
+        ({"sequence_length": 8192}, "sequences of 4096, and the server requires 8192; write sequence_length 4096"),
         ({"compiler": "2.21.33363.0"}, "by neuronx-cc 2.19.8089.0, and the server's image has 2.21.33363.0"),
         (
             {"dtype": "fp16"},
@@ -137,7 +137,7 @@ def test_other_servers_keep_what_they_compile_in_their_own_way(tmp_path: Path):
 def test_the_container_says_what_it_found_and_ends_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     put(tmp_path, neuron_config=OPTIMUM)
     assert main(_environment(tmp_path, REQUESTED)) == 0
-    assert capsys.readouterr().out == f"model-ok: {tmp_path} is as the server asks for it\n"
+    assert capsys.readouterr().out == f"model-ok: {tmp_path} matches the server's settings\n"
     assert main(_environment(tmp_path, {**REQUESTED, "batch_size": 1})) == 1
     assert capsys.readouterr().out.startswith("model-mismatch: ")
 

@@ -66,7 +66,7 @@ def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
 def test_the_note_says_what_was_made_and_not_what_was_requested_for(work: Path):
     assert _run(work, config={**OPTIMUM, "batch_size": 1}).returncode == 0
     (line,) = findings(REQUESTED, Folder(str(work / "model")))
-    assert "compiled for batches of 1, and the server asks for 4" in line
+    assert "compiled for batches of 1, and the server requires 4" in line
 
 
 def test_small_files_that_the_export_leaves_out_are_copied_and_weights_are_not(work: Path):

@@ -27,7 +27,7 @@ class Prefix(Files):
     """A model's files below a prefix of a bucket."""
 
     def __init__(self, s3: "S3Client", bucket: str, prefix: str) -> None:
-        """Look below `prefix`; empty is the whole bucket."""
+        """Read keys below `prefix`; empty is the whole bucket."""
         self._s3 = s3
         self._bucket = bucket
         self._below = f"{prefix}/" if prefix else ""
@@ -61,14 +61,14 @@ def _serve(event: dict[str, Any]) -> Answer:
         found = _patiently(json.loads(properties["Requested"]), files)
     except ClientError as error:
         return Answer(physical_id=physical_id, failure=_unreachable(properties, error))
-    except Exception as error:  # CloudFormation waits an hour for an answer that never comes.
-        _LOG.exception("not foreseen")
+    except Exception as error:  # Without an answer, CloudFormation waits for an hour.
+        _LOG.exception("unexpected error")
         return Answer(physical_id=physical_id, failure=f"{type(error).__name__}: {error}")
     return Answer(physical_id=physical_id, data={"Place": files.place}, failure="; ".join(found) or None)
 
 
 def _patiently(requested: dict[str, Any], files: Prefix) -> list[str]:
-    """Return what is wrong. Right after an update of the policy, S3 may still deny what it already allows."""
+    """Return the problems. Right after an update of the policy, S3 may still deny what it already allows."""
     for delay in _POLICY_DELAYS:
         try:
             return findings(requested, files)
@@ -84,5 +84,5 @@ def _unreachable(properties: dict[str, Any], error: ClientError) -> str:
     return (
         f"model-unreachable: s3://{properties['Bucket']}/{properties['Prefix']} cannot be read by the function that "
         f"checks it ({details.get('Code', 'unknown')}: {details.get('Message', error)}); the bucket, its policy and "
-        f"its key must let this account's roles in, and its policy must not ask for a VPC endpoint"
+        f"its key must allow this account's roles, and its policy must not require a VPC endpoint"
     )

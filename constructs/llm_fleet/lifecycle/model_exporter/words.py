@@ -15,7 +15,7 @@ def export_words(facts: Mapping[str, Any], requested: Mapping[str, Any], *, cast
     - `facts`: of the server's image, as the catalog's `model_exports` has them: `cores`, `cast` and `instance_type` are
       the names of arguments, the last two `None` where that release has none.
     - `requested`: what the server requires of the model: `batch_size`, `sequence_length`, `tensor_parallel`.
-    - `cast_type`: what weights are cast to. `family`: of the instances that serve, e.g. `inf2`.
+    - `cast_type`: the type to which weights are cast. `family`: of the instances that serve, e.g. `inf2`.
     """
     words = ["--task", "text-generation", "--batch_size", str(requested["batch_size"])]
     words += ["--sequence_length", str(requested["sequence_length"])]
