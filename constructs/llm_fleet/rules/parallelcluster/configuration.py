@@ -322,8 +322,8 @@ def _fault(key: SchemaKey, value: Any) -> _Fault | None:
 def _not_a_choice(choices: Sequence[Any], value: Any) -> _Fault:
     allowed = ", ".join(map(str, choices))
     if isinstance(value, str):
-        return "is not a value that ParallelCluster "
-        "supports", allowed, did_you_mean(value, choices, otherwise="write one of the allowed values")
+        remedy = did_you_mean(value, choices, otherwise="write one of the allowed values")
+        return "is not a value that ParallelCluster supports", allowed, remedy
     near = min(choices, key=lambda choice: abs(choice - value))
     return "is unknown", allowed, f"write {near}"
 
