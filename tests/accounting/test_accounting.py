@@ -55,7 +55,7 @@ def test_a_schema_of_the_longest_name_fits(stack: cdk.Stack) -> None:
     assert len(fixed) + len("62dd2436") <= 64
 
 
-def test_a_schema_of_a_name_that_only_the_deployment_knows(stack: cdk.Stack) -> None:
+def test_a_schema_of_a_name_that_are_tokens(stack: cdk.Stack) -> None:
     one, other = (parallelcluster_schema(Construct(stack, id), cdk.Aws.STACK_NAME) for id in ("One", "Other"))
     names = [stack.resolve(name)["Fn::Join"][1][0] for name in (one, other)]
     assert names[0] != names[1]

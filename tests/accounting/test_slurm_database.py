@@ -89,7 +89,7 @@ def test_no_one_is_let_in_unrequested(stack: cdk.Stack, network: Network, find: 
     assert [rule for rule in found if rule["Properties"]["GroupId"] == group] == []
 
 
-def test_who_asks_is_let_in_to_its_port(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_clients_are_allowed_on_its_port(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", SlurmDatabaseSpec(port=3307), network=network)
     database.connections.allow_default_port_from(network.security_group)
     group = stack.resolve(database.security_group.security_group_id)
@@ -240,7 +240,7 @@ def test_an_existing_network_of_two_zones_lends_its_subnets(stack: cdk.Stack, fi
     assert only(find("AWS::RDS::DBSubnetGroup"))["Properties"]["SubnetIds"] == [ONE, TWO]
 
 
-def test_who_may_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
+def test_permission_to_read_the_secret(stack: cdk.Stack, network: Network, find: Find) -> None:
     database = SlurmDatabase(stack, "Database", network=network)
     role = iam.Role(stack, "Analyst", assumed_by=iam.AccountRootPrincipal())  # pyright: ignore[reportArgumentType]
     database.grant_read_secret(role)

@@ -80,7 +80,7 @@ def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, netw
     assert len(reported) == len(set(reported))
 
 
-def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
+def test_a_stack_without_account_and_region(app: cdk.App) -> None:
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     cluster = HyperPodCluster(anywhere, "Train", HyperPodClusterSpec(groups=GROUPS), network=network)

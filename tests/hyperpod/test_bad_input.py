@@ -120,7 +120,7 @@ def test_each_mistake_is_reported_before_anything_is_made(make: Make, stack: cdk
     assert len(stack.node.find_all()) <= before + 1, "nothing but the empty construct itself"
 
 
-def test_all_mistakes_are_reported_at_once(make: Make) -> None:
+def test_all_mistakes_are_reported_together(make: Make) -> None:
     with pytest.raises(FleetError) as error:
         make(
             groups=[workers("trn1.32xlarge", count=-1, min_count=2, image_id="x")],

@@ -80,7 +80,7 @@ def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack) -> None:
     assert all_findings(app) == []
 
 
-def test_types_that_the_validator_does_not_know_yet(app: cdk.App, make: Callable[..., HyperPodCluster]) -> None:
+def test_types_that_the_validator_lacks(app: cdk.App, make: Callable[..., HyperPodCluster]) -> None:
     make(*(InstanceGroup.workers(name.split(".")[1], name, count=1) for name in LAGGING))
     assert validator_findings(app) == []
 

@@ -136,7 +136,7 @@ def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Prope
     assert {group["LifeCycleConfig"]["OnInitComplete"] for group in properties()["InstanceGroups"]} == {"start.sh"}
 
 
-def test_merge_is_said_without_continuous(make: Make, properties: Properties) -> None:
+def test_merge_is_written_without_continuous(make: Make, properties: Properties) -> None:
     make(node_provisioning_mode=None)
     found = properties()
     assert "NodeProvisioningMode" not in found

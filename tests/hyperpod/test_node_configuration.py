@@ -166,7 +166,7 @@ def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path)
     assert steps["own"][0]["needs"] == ["mount_lustre"]
 
 
-def test_everything_wrong_is_reported_at_once_by_the_cluster_s_parameters(
+def test_everything_wrong_is_reported_together_by_the_cluster_s_parameters(
     make: Make, bucket: s3.IBucket, tmp_path: Path
 ) -> None:
     found = problems(
@@ -206,7 +206,7 @@ def test_what_no_node_would_be_reported_is_refused(
     assert problems(make, id="Placed", scripts=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == unreported
 
 
-def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path) -> None:
+def test_steps_of_the_users_own_scripts_are_unknown(make: Make, tmp_path: Path) -> None:
     script = tmp_path / "on_init_complete.sh"
     script.write_text("#!/bin/bash\ntrue\n")
     script.chmod(0o755)

@@ -90,7 +90,7 @@ def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(
         assert not any("*" in action for action in one.actions)
 
 
-def test_star_resources_only_where_the_service_knows_no_resource() -> None:
+def test_star_resources_only_where_the_service_supports_no_resource() -> None:
     for one in (*MADE["all"], *MADE["sessions of people"], *MADE["sessions of nodes"]):
         for action in one.actions:
             kinds = _known_resources(action)

@@ -79,7 +79,7 @@ def test_many_files_can_be_too_big_together() -> None:
     assert problem.allowed == "at most 8192 KiB"
 
 
-def test_every_problem_is_reported_at_once() -> None:
+def test_every_problem_is_reported_together() -> None:
     codes = [problem.code.value for problem in _check(ScriptFile(path="a.sh", data=b"\r\n", executable=False))]
     assert codes == ["LF403", "LF405", "LF404"]
 

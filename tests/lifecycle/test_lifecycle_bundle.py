@@ -117,7 +117,7 @@ def test_the_upload_is_reported_what_to_verify(stack: cdk.Stack) -> None:
     assert manifest["scripts_sha256"] == properties["ChecksumsSha256"]
 
 
-def test_values_known_only_when_deployed_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
+def test_values_that_are_tokens_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
     _bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns")))
     delimiter, parts = _properties(stack)["Manifest"]["Fn::Join"]
     assert {"Fn::ImportValue": "dns"} in parts

@@ -99,7 +99,7 @@ def test_rendered_manifest_meets_the_schema_and_reports_what_nodes_must_find() -
         ("ml.unheard-of.48xlarge", NodePlatform.HYPERPOD, True, (None, None)),
     ],
 )
-def test_nodes_know_how_many_efa_interfaces_they_have_and_how_many_lustre_takes(
+def test_the_manifest_has_the_efa_interfaces_of_nodes_and_of_lustre(
     name: str, platform: NodePlatform, efa: bool, reported: tuple[int | None, int | None]
 ) -> None:
     rendered = render_instance_type(name, platform, efa=efa)
@@ -177,7 +177,7 @@ def test_nodes_of_parallelcluster_are_reported_their_types_as_the_catalog_calls_
     assert rendered["groups"][1]["instance_types"][0]["accelerators"] == 16
 
 
-def test_neuron_s_rule_knows_parallelcluster_s_names() -> None:
+def test_neuron_s_rule_covers_parallelcluster_s_names() -> None:
     groups = [replace(WORKERS, hook=None, instance_types=["trn1.32xlarge"])]
     _manifest(platform=NodePlatform.PARALLELCLUSTER, groups=groups, neuron=NeuronHost(release="2.28.1"))
 
@@ -194,7 +194,7 @@ def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_reported()
     assert rendered["groups"][1]["instance_types"] == [expected]
 
 
-def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations() -> None:
+def test_a_type_that_the_catalog_lacks_is_rendered_without_expectations() -> None:
     group = NodeGroup(name="new", role=NodeType.COMPUTE, instance_types=["ml.trn9.xlarge"], partition="p", hook=None)
     rendered = render(_manifest(groups=[group]), content_hash="a" * 64, scripts_sha256="b" * 64)
     check(rendered, SCHEMA)
@@ -235,7 +235,7 @@ def test_a_manifest_that_nodes_could_not_use_is_refused(changed: dict[str, Any],
     assert remedy in caught.value.problems[0].remedy
 
 
-def test_names_known_only_at_deploy_time_pass() -> None:
+def test_names_that_are_tokens_pass() -> None:
     token = "${Token[TOKEN.7]}"
     _manifest(region=token, mounts=[NodeMount(kind="lustre", dns_name=token, mount_name=token, mount_path=token)])
 

@@ -178,7 +178,7 @@ def test_all_mistakes_are_raised_together_before_anything_is_made(stack: cdk.Sta
     assert stack.node.try_find_child("Network") is None
 
 
-def test_values_known_only_at_deploy_time_pass(app: cdk.App):
+def test_values_that_are_tokens_pass(app: cdk.App):
     """In a stack of no known region, with parameters for the blocks and an AZ."""
     stack = cdk.Stack(app, "Agnostic")
     blocks = [cdk.CfnParameter(stack, name, default=f"10.{name[-1]}.0.0/16") for name in ("Cidr0", "Cidr1")]

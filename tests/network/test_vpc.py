@@ -63,7 +63,7 @@ def test_endpoints_answer_to_the_services_own_names_in_every_az(closed: Template
         assert endpoint["SubnetIds"] == private
 
 
-def test_endpoints_take_https_from_the_vpc_and_say_nothing_of_their_own(closed: Template):
+def test_endpoints_take_https_from_the_vpc_and_open_no_connections(closed: Template):
     group_id = id_of(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")
     group = named(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")["Properties"]
     rules = [

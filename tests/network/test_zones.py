@@ -194,7 +194,7 @@ def test_a_shared_nat_gateway_counts_once(stack: cdk.Stack):
     assert [zone.other_interfaces for zone in network.address_plan.zones] == [5, 4]
 
 
-def test_a_block_known_only_at_deploy_time_holds_everything(app: cdk.App, stack: cdk.Stack):
+def test_a_block_that_are_tokens_holds_everything(app: cdk.App, stack: cdk.Stack):
     block = cdk.CfnParameter(stack, "Block").value_as_string
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"], compute_cidr=block))
     assert network.reserve_addresses([p5_nodes(100)]) == []

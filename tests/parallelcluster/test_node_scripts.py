@@ -140,7 +140,7 @@ def test_own_step_without_its_script(make: Make, tmp_path: Path):
     assert {problem.path[:2] for problem in error.value.problems} == {("scripts", "own")}
 
 
-def test_names_that_only_the_deployment_knows_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
+def test_names_that_are_tokens_name_no_place_in_the_bucket(stack: cdk.Stack, make: Make):
     fleet = cdk.CfnParameter(stack, "Fleet").value_as_string
     cluster = make(fleet_name=fleet, head_node=HeadNode(instance_type="m5.2xlarge"))
     reported = written_manifest(stack)

@@ -167,7 +167,7 @@ def test_a_cluster_is_next_to_its_data(make: Make, stack: cdk.Stack, properties:
     assert head["Networking"]["SubnetId"] == SUBNETS[OTHER_ZONE]
 
 
-def test_everything_wrong_is_reported_at_once_and_nothing_is_made(make: Make, stack: cdk.Stack):
+def test_everything_wrong_is_reported_together_and_nothing_is_made(make: Make, stack: cdk.Stack):
     home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     with pytest.raises(FleetError) as error:
         make(
@@ -340,7 +340,7 @@ def test_by_default_it_goes_with_its_stack(stack: cdk.Stack, make: Make):
     assert cluster["DeletionPolicy"] == "Delete"
 
 
-def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App):
+def test_a_stack_without_account_and_region(app: cdk.App):
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", NetworkSpec(availability_zone_ids=[ZONE]))
     cluster = ParallelCluster(

@@ -197,7 +197,7 @@ def test_reserved_capacity_has_no_placement_group() -> None:
     assert not placement.enabled
 
 
-def test_what_the_user_says_wins() -> None:
+def test_the_users_value_wins() -> None:
     queue = Queue.gpu(
         "gpu", instance_type="p5.48xlarge", max_count=1, exclusive=False, gpu_health_check=False,
         scratch_mount_dir="/nvme", efa=False,

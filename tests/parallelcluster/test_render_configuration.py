@@ -307,7 +307,7 @@ def test_tokens_stay_tokens(trainium: Queue) -> None:
     ("given", "rendered"),
     [(None, None), (False, False), (True, True)],
 )
-def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_said(
+def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_set(
     given: bool | None, rendered: bool | None
 ) -> None:
     nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])

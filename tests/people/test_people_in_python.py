@@ -306,7 +306,7 @@ def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
 
 
-def test_resources_that_only_the_deployment_knows_are_refused() -> None:
+def test_resources_that_are_tokens_are_refused() -> None:
     later: Any = cdk.Lazy.any(PRODUCER)
     (problem,) = check_slurm_accounts([SlurmAccount(name="research", grp_tres=later)], [], has_accounting=True)
     assert (problem.code.value, problem.path) == ("LF1208", ("slurm_accounts", 0, "grp_tres"))

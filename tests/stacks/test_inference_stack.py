@@ -16,7 +16,7 @@ SERVERS = ROOT / "tests/data/good/inference-servers.yaml"
 FULL = ROOT / "examples/inference-full.yaml"
 
 
-def test_a_service_is_requested_for_by_its_key_unless_the_model_has_a_name():
+def test_clients_use_the_services_key_unless_the_model_has_a_name():
     for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
         fleet = parse_fleet(edited("s3://my-models/tanuki-8b", model))
         assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets, {}).model.served_name == name

@@ -75,7 +75,7 @@ def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp
     assert_held(app, offered(app))
 
 
-def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_path: Path) -> None:
+def test_constructs_in_stacks_of_ones_own_are_held_with_either_value_of_the_flag(tmp_path: Path) -> None:
     app = weak_app(tmp_path)
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
     network = FleetNetwork(

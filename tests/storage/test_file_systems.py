@@ -95,7 +95,7 @@ def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: Network):
 
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
-def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, network: Network, make: Any):
+def test_the_group_of_a_file_system_allows_no_other_egress(stack: cdk.Stack, network: Network, make: Any):
     made = make(stack, "Fsx", network=network)
     (own,) = ids(stack, made.security_group)
     properties = json_of(stack)["Resources"][own]["Properties"]
@@ -187,7 +187,7 @@ def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
     assert any(theirs in str(rule) for rule in outward(json_of(storage)))
 
 
-def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
+def test_a_group_known_by_its_id_is_allowed_once_if_imported_several_times(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """EC2 refuses a rule that is there already, whichever stack asks for it."""
@@ -208,7 +208,7 @@ def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stac
     assert not outward(json_of(stack))
 
 
-def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: Network):
+def test_descriptions_name_the_owner_in_characters_that_ec2_accepts(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Bob's <data>", network=network)
     reported = {
         resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))

@@ -208,7 +208,7 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: Network):
     assert problem.remedy == "remove one of the two"
 
 
-def test_all_that_is_wrong_is_reported_at_once(stack: cdk.Stack, network: Network):
+def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = refused(
         stack,
@@ -237,7 +237,7 @@ def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
     assert "usw2-az3" in str(error)
 
 
-def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: Network):
+def test_a_capacity_that_is_that_are_tokens(stack: cdk.Stack, network: Network):
     size = cdk.CfnParameter(stack, "Size", type="Number")
     LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=size.value_as_number), network=network)  # pyright: ignore[reportArgumentType]
     made = properties(stack)

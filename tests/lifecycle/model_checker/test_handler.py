@@ -74,7 +74,7 @@ def test_an_update_keeps_its_id(s3: S3Client, answers: list[Any]):
 @pytest.mark.parametrize(
     ("properties", "words"),
     [
-        ({"Prefix": "tanuki"}, "model-missing: there is nothing at s3://my-models/tanuki;"),
+        ({"Prefix": "tanuki"}, "model-missing: s3://my-models/tanuki is empty or does not exist;"),
         (
             {"Requested": json.dumps({**REQUESTED, "tensor_parallel": 8})},
             "model-mismatch: s3://my-models/tanuki-8b was",

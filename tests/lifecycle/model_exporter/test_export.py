@@ -63,7 +63,7 @@ def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
     assert findings(REQUESTED, Folder(str(work / "model"))) == []
 
 
-def test_the_note_says_what_was_made_and_not_what_was_requested_for(work: Path):
+def test_the_marker_has_the_actual_settings_and_not_the_requested_ones(work: Path):
     assert _run(work, config={**OPTIMUM, "batch_size": 1}).returncode == 0
     (line,) = findings(REQUESTED, Folder(str(work / "model")))
     assert "compiled for batches of 1, and the server requires 4" in line
