@@ -1,8 +1,8 @@
-"""Exports a checkpoint for Neuron in the image of its server, and notes what it was compiled for.
+"""Exports a checkpoint for Neuron in the image of its server, and writes a marker with its compile settings.
 
 Runs as `python3 -c` in that image: standard library of Python 3.9 and newer, and optimum-neuron's own command line.
-A checkpoint of the Hub is fetched into a folder first: of a model that is exported by its id, optimum-neuron saves the
-code only and leaves the weights on the Hub (`_save_pretrained` in its pretrained_model.py).
+A checkpoint of the Hub is downloaded to a folder first: for a model that is exported by its id, optimum-neuron saves
+the code only and leaves the weights on the Hub (`_save_pretrained` in its pretrained_model.py).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 _REPORTED_VARIABLE = "LLM_FLEET_EXPORT"
 _NOT_COPIED = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".safetensors.index.json")
-"""What the exported model has in a form of its own."""
+"""Files that the export writes itself."""
 _FETCHED = ("*.safetensors", "*.json", "*.model", "*.txt", "*.jinja")
 
 
 def main(reported: Mapping[str, Any]) -> int:
-    """Fetch, export, note; return the exit code."""
+    """Download, export, write the marker; return the exit code."""
     checkpoint, model = reported["checkpoint"], reported["model"]
     if reported["hub_id"]:
         _fetch(reported["hub_id"], reported["revision"], checkpoint)
@@ -31,7 +31,7 @@ def main(reported: Mapping[str, Any]) -> int:
     print("export-begins:", " ".join(command), flush=True)
     code = _run(command)
     if code:
-        print(f"export-failed: optimum-cli ended with {code}; the lines above say why", flush=True)
+        print(f"export-failed: optimum-cli ended with {code}; see the lines above", flush=True)
         return 1
     copied = copy_what_is_missing(checkpoint, model)
     print("export-copied:", ", ".join(copied) or "nothing", flush=True)
@@ -51,7 +51,7 @@ def copy_what_is_missing(checkpoint: str, model: str) -> list[str]:
 
 
 def note(reported: Mapping[str, Any], model: str) -> None:
-    """Write the marker: what optimum-neuron says it has made, not what it was asked for."""
+    """Write the marker: what optimum-neuron reports about its output, not what was requested."""
     with open(os.path.join(model, "neuron_config.json"), encoding="utf-8") as opened:
         made: dict[str, Any] = json.load(opened)
     marker = {
