@@ -329,7 +329,7 @@ def test_a_batch_that_the_model_was_not_compiled_for_leaves_the_service_as_it_wa
     stack, touched = life.deploy("batch", "server: tgi", "server: {kind: tgi, batch_size: 8}")
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE", stack
     (reported,) = stack.failures
-    assert "compiled for batches of 4, and the server asks for 8" in reported
+    assert "compiled for batches of 4, and the server requires 8" in reported
     assert "Service" not in touched
     assert service.service["taskDefinition"] == before
 

@@ -73,7 +73,8 @@ def test_a_compiler_that_is_unknown_is_not_compared(tmp_path: Path):
 @pytest.mark.parametrize("path", ["gone", "."])
 def test_nothing_there(tmp_path: Path, path: str):
     (line,) = findings(REQUESTED, Folder(str(tmp_path / path)))
-    assert line.startswith("model-missing: ") and "is empty or does not exist" in line
+    assert line.startswith("model-missing: ")
+    assert "is empty or does not exist" in line
 
 
 def test_a_plain_checkpoint_is_reported_and_passes_if_that_is_set(tmp_path: Path):

@@ -218,5 +218,5 @@ def test_what_the_service_would_refuse_is_never_uploaded(
     assert _export(folder) == 0
     assert _register(folder, *SERVED, "--batch-size", "8") == 3
     assert "LFJ38: " in (said := capsys.readouterr().err)
-    assert "compiled for batches of 4, and the server asks for 8" in said
+    assert "compiled for batches of 4, and the server requires 8" in said
     assert programs.aws == []
