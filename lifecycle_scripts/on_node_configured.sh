@@ -112,7 +112,7 @@ fetch() {
   fi
   if ! is_published "${draft}" "${digest}"; then
     rm -rf "${draft}"
-    refuse LFN39 "the bundle at ${from} does not have a SHA256SUMS with the digest ${digest}, or does not match it" \
+    refuse LFN39 "the bundle at ${from} has no SHA256SUMS with the digest ${digest}, or its files do not match it" \
       "deploy the stack again, so that the arguments of the hook and the bundle in S3 come from the same deployment"
   fi
   chmod 0755 "${draft}"

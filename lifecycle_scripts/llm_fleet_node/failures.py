@@ -328,8 +328,8 @@ class Code(Enum):
     )
     NEURON_PACKAGES = (
         "LFN96",
-        "set `release` to the Neuron release that the image has, or set `host: install` so that nodes install the "
-        "release",
+        "set `neuron.release` to the release that the image has, or set `neuron.host` to `install` so that nodes "
+        "install the release",
     )
     ACCELERATOR_SETTINGS = (
         "LFN97",

@@ -65,9 +65,10 @@ def _group(requested: Arguments, reported: Manifest) -> Group:
         if group.role == requested.role and requested.group in (None, group.name):
             return group
     named = ", ".join(f"{group.name} ({group.role})" for group in reported.groups)
+    group = f"group {requested.group}" if requested.group else "group"
     fail(
         Code.ARGUMENTS,
-        f"the manifest has no group {requested.group or ''} with the role {requested.role}; its groups are {named}",
+        f"the manifest has no {group} with the role {requested.role}; its groups are {named}",
         final=True,
     )
 

@@ -14,7 +14,7 @@ def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
 
 
 def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
-    """Wait for what `look` reports; fail when it does not come."""
+    """Wait until `look` returns a value; fail after a timeout."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "in vain"

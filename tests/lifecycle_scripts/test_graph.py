@@ -54,14 +54,14 @@ def test_a_role_may_need_none_of_its_steps() -> None:
 @pytest.mark.parametrize(
     ("steps", "unwanted", "code", "cause"),
     [
-        ([a_step("a")], ["b"], "LFN23", "fleet.json skips the unknown step b, which is no step (there are a)"),
-        ([a_step("a", "b"), a_step("c", "d")], [], "LFN24", "a needs b; c needs d, which no step gives"),
+        ([a_step("a")], ["b"], "LFN23", "fleet.json skips the unknown step b (known steps: a)"),
+        ([a_step("a", "b"), a_step("c", "d")], [], "LFN24", "a needs b; c needs d, which is not a step"),
         ([a_step("a", "a")], [], "LFN25", "a -> a"),
         ([a_step("a", "c"), a_step("b", "a"), a_step("c", "b")], [], "LFN25", "a -> c -> b -> a"),
-        ([a_step("x", "a"), a_step("a", "", "b"), a_step("b", "a")], [], "LFN25", "another: a -> b -> a"),
-        ([a_step("a", roles=frozenset({"Login"}))], [], "LFN21", "the role Compute has no step to take"),
+        ([a_step("x", "a"), a_step("a", "", "b"), a_step("b", "a")], [], "LFN25", "cycle: a -> b -> a"),
+        ([a_step("a", roles=frozenset({"Login"}))], [], "LFN21", "the role Compute has no steps in OnCreate"),
         ([a_step("a")], ["a"], "LFN21", "the role Compute has no steps in OnCreate"),
-        ([], [], "LFN21", "the role Compute has no step"),
+        ([], [], "LFN21", "the role Compute has no steps in OnCreate"),
     ],
 )
 def test_no_graph(steps: list[Step], unwanted: list[str], code: str, cause: str) -> None:

@@ -123,8 +123,8 @@ MISLEADING: list[tuple[dict[str, Any], str, str]] = [
     ({"resource_config.json": ""}, "LFN10", "perhaps incomplete"),
     ({"resource_config.json": "null"}, "LFN10", "is a JSON NoneType"),
     ({"resource_config.json": []}, "LFN10", "is a JSON list"),
-    ({"resource_config.json": {"ClusterConfig": []}}, "LFN10", "ClusterConfig of the kind list"),
-    ({"resource_config.json": {"InstanceGroups": {}}}, "LFN10", "InstanceGroups of the kind dict"),
+    ({"resource_config.json": {"ClusterConfig": []}}, "LFN10", "ClusterConfig of type list"),
+    ({"resource_config.json": {"InstanceGroups": {}}}, "LFN10", "InstanceGroups of type dict"),
     ({"resource_config.json": {"InstanceGroups": ["trn"]}}, "LFN10", "an instance group that is not an object"),
     ({"resource_config.json": {"InstanceGroups": [{}]}}, "LFN10", "an instance group without a Name"),
     (
@@ -132,7 +132,7 @@ MISLEADING: list[tuple[dict[str, Any], str, str]] = [
         "LFN10",
         "an instance of trn that is not an object",
     ),
-    ({"nodeinfo.json": NODE_INFO | {"ip_address": 7}}, "LFN10", "ip_address of the kind int"),
+    ({"nodeinfo.json": NODE_INFO | {"ip_address": 7}}, "LFN10", "ip_address of type int"),
     ({"provisioning_parameters.json": "{"}, "LFN10", "provisioning_parameters.json is not valid JSON"),
 ]
 
@@ -157,7 +157,7 @@ def test_an_instance_type_alone_is_not_enough(node: Node) -> None:
 def test_a_type_that_contradicts_the_list_is_reported(node: Node) -> None:
     node.is_of_type("m5.xlarge")
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
-    with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is of entry, head") as caught:
+    with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is in entry, head") as caught:
         _identify(node)
     assert caught.value.code.code == "LFN13"
 

@@ -1,4 +1,4 @@
-"""The platform's files come late, in pieces, or stay wrong: the node waits for what time recovers, and for no more."""
+"""The platform's files come late, in pieces, or stay wrong: the node waits only for what can still become right."""
 
 import json
 import subprocess
@@ -82,7 +82,7 @@ def test_a_controllers_address_that_comes_late_is_waited_for(node: Node) -> None
     node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
     process = node.start("on_create.sh", stdout=subprocess.DEVNULL, env=LONG)
     log = node.logs / "llm-fleet.log"
-    wait_until(lambda: log.exists() and "no controller's address is there yet" in log.read_text())
+    wait_until(lambda: log.exists() and "they list no controller address yet" in log.read_text())
     node.has("resource_config.json", RIGHT)
     assert process.wait(20) == 0
 

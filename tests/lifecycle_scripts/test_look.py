@@ -1,4 +1,4 @@
-"""`--list` and `--dry-run`: they report the truth, and change nothing at all."""
+"""`--list` and `--dry-run`: they show the truth, and change nothing."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_list_needs_no_node(node: Node) -> None:
 
 def test_list_of_a_role_without_a_group_is_refused(node: Node) -> None:
     ended = node.run("on_create.sh", "--list", "--role", "Controller", "--group", "trn")
-    assert (ended.code, "LFN08" in ended.err, "it has head (Controller)" in ended.err) == (1, True, True)
+    assert (ended.code, "LFN08" in ended.err, "its groups are head (Controller)" in ended.err) == (1, True, True)
 
 
 def test_dry_run_reports_what_would_be_applied_and_changes_nothing(worker: Node) -> None:

@@ -68,7 +68,7 @@ def test_what_jobs_do_not_need_may_fail_and_is_reported_as_degraded(worker: Node
     assert entry["DetailType"] == "LLM Fleet Node Degraded"
     detail = json.loads(entry["Detail"])
     assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "not published", "i-trn1")
-    assert detail["remedy"].startswith("see that the node reaches the service")
+    assert detail["remedy"].startswith("check that the node can reach the service")
 
 
 @pytest.mark.parametrize(("platform", "name"), [("parallelcluster", "train"), ("hyperpod", "train-0a1b2c3d")])

@@ -91,7 +91,7 @@ def test_a_script_of_another_role_is_not_run(worker: Node) -> None:
         (own("odd", "own"), {"own": b"echo hello\n"}, "LFN27", "has no #! line and does not end in .sh or .py"),
         (own("odd", "own"), {"own": b""}, "LFN27", "has no #! line"),
         (own("odd", "own"), {"own": b"#!\n"}, "LFN27", "has no #! line"),
-        (own("odd", "own.sh"), {"own.sh": b"echo hello\r\n"}, "LFN28", "has Windows line endings (CRLF)"),
+        (own("odd", "own.sh"), {"own.sh": b"echo hello\r\n"}, "LFN28", "has Windows line endings"),
         (own("odd", "own"), {"own": b"#!/no/such\n"}, "LFN29", "apply` cannot be run: No such file"),
         (own("odd", "own.sh", needs=["even"]), {"own.sh": b""}, "LFN24", "odd needs even, which is not a step"),
         (own("odd", "own.sh", needs=["odd"]), {"own.sh": b""}, "LFN25", "odd -> odd"),

@@ -242,7 +242,7 @@ def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> N
     publish_below_root(aws)
     point_to(aws, f"{BUNDLE} {digest(aws)}\n")
     (aws / "s3" / BUNDLE.removeprefix("s3://") / "enter.sh").write_text("exit 0\n")
-    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "does not have a SHA256SUMS")
+    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "has no SHA256SUMS")
 
 
 def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
@@ -255,12 +255,12 @@ def test_a_failure_behind_the_entry_is_reported_on_both_streams_and_by_the_exit_
 
 def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
-    refused(cluster, ended, "LFN39", f"does not have a SHA256SUMS with the digest {'0' * 64}")
+    refused(cluster, ended, "LFN39", f"has no SHA256SUMS with the digest {'0' * 64}")
 
 
 def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     (aws / "s3/scripts/demo/enter.sh").write_text("exit 0\n")
-    refused(cluster, start(cluster, aws), "LFN39", "does not have a SHA256SUMS")
+    refused(cluster, start(cluster, aws), "LFN39", "has no SHA256SUMS")
 
 
 def test_a_bundle_that_cannot_be_fetched_is_reported(cluster: Node, aws: Path) -> None:
@@ -374,7 +374,7 @@ def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
         (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is for the cluster other"),
         ("", "", None, "LFN14", "this node could be in the group entry or head or trn"),
         ("", "trn-st-trn1-1", None, "LFN14", "this node could be in the group trn"),
-        ("cfn_node_type=Other\n", "", None, "LFN14", "it says Other"),
+        ("cfn_node_type=Other\n", "", None, "LFN14", "the node type is Other"),
     ],
 )
 def test_it_refuses_to_guess(

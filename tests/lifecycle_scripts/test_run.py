@@ -92,8 +92,8 @@ def test_a_step_that_recovers_is_tried_again_after_growing_pauses(worker: Node) 
     ended = worker.run()
     assert (ended.code, by_name(ended)["slow"]["attempts"]) == (0, 3)
     assert by_name(ended)["slow"]["duration"] > 1.4
-    assert "[slow] LFN31  not yet; again in 0.5 s" in ended.out
-    assert "[slow] LFN31  not yet; again in 1 s" in ended.out
+    assert "[slow] LFN31  not yet; retrying in 0.5 s" in ended.out
+    assert "[slow] LFN31  not yet; retrying in 1 s" in ended.out
 
 
 @pytest.mark.parametrize(("final", "tries"), [(False, 2), (True, 1)])
@@ -135,10 +135,10 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
 @pytest.mark.parametrize(
     ("apply", "cause"),
     [
-        ("node.host.folder('/opt/junk/more')", "a file is at {root}/opt/junk is a file, but must be a folder"),
-        ("node.host.folder('/opt/junk')", "a file is at {root}/opt/junk is a file, but must be a folder"),
-        ("node.host.write('/opt', 'x')", "a folder is at {root}/opt is a folder, but must be a file"),
-        ("node.host.path('/opt').read_bytes()", "a folder is at {root}/opt is a folder, but must be a file"),
+        ("node.host.folder('/opt/junk/more')", "{root}/opt/junk is a file, but must be a folder"),
+        ("node.host.folder('/opt/junk')", "{root}/opt/junk is a file, but must be a folder"),
+        ("node.host.write('/opt', 'x')", "{root}/opt is a folder, but must be a file"),
+        ("node.host.path('/opt').read_bytes()", "{root}/opt is a folder, but must be a file"),
         (
             "raise OSError(30, 'Read-only file system', '/opt/x')",
             "/opt/x cannot be written: its file system is read-only",

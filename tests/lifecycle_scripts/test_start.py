@@ -197,7 +197,7 @@ def test_code_that_was_never_published_is_refused(node: Node, place: str) -> Non
 def test_windows_line_ends_are_refused(node: Node, name: str) -> None:
     path = node.bundle / name
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    _refused(node.run(), "LFN06", f"{name} is ")
+    _refused(node.run(), "LFN06", f"{name} has the digest ")
 
 
 @pytest.mark.parametrize("name", ["on_init_complete.sh", "enter.sh"])

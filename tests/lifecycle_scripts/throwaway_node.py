@@ -131,7 +131,7 @@ class Node:
 
     @property
     def bundle(self) -> Path:
-        """The bundle's folder; what no test published of its own is published once it is requested."""
+        """The bundle's folder; if the test has published none, it is published at the first use."""
         if not self._is_published:
             self.publish()
         return self._bundle

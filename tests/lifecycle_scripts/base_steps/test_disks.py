@@ -123,7 +123,7 @@ def test_after_a_reboot_the_array_is_mounted_and_not_wiped(tmp_path: Path) -> No
 def test_a_disk_that_carries_data_is_left_alone(tmp_path: Path) -> None:
     node = bare(tmp_path, 2)
     file(tmp_path, "/carries/dev-nvme2n1", "")
-    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted, but contains data"):
+    with pytest.raises(Failure, match="LFN45  /dev/nvme2n1 is not mounted but contains data"):
         STEP.apply(node)
     assert not (tmp_path / "mkfs").exists()
 
@@ -188,7 +188,7 @@ def test_a_full_disk_is_reported_with_its_numbers(
     with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
     reported(
-        5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume"
+        5, failure.value, "remedy: free space on the disk in the message, or give the instance group a larger secondary EBS volume"
     )
 
 

@@ -219,7 +219,7 @@ SYSTEMS = (
         (RHEL.format("9.4", "9.4"), "5.14.0-427.el9.x86_64", False),
         (RHEL.format("8.10", "8.10"), "4.18.0-553.el8_10.x86_64", False),
         (ROCKY, "5.14.0-570.el9.x86_64", False),
-        ("", "6.8.0", True),  # no one knows: it is tried
+        ("", "6.8.0", True),  # unknown: it is tried
         (UBUNTU_22, "", True),
     ],
 )
@@ -263,7 +263,7 @@ P5_NAMES = tuple(f"rdmap{bus}s{slot}" for bus in (79, 96, 113, 130, 147, 164, 18
         (dataclasses.replace(TRN1, lustre_efa_interfaces=2), ["rdmap113s0", "rdmap96s3"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=1), ["rdmap113s0"]),
         (dataclasses.replace(TRN1, lustre_efa_interfaces=64), sorted(P5_NAMES)),
-        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # no one reported: as a type that FSx's table does not name
+        (TRN1, ["rdmap113s0", "rdmap96s3"]),  # unknown type: treated as one that FSx's table does not name
     ],
 )
 def test_lnet_takes_as_many_interfaces_as_fsxs_own_script(tmp_path: Path, kind: InstanceType, taken: list[str]) -> None:

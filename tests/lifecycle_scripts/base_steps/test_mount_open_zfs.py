@@ -56,7 +56,7 @@ def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Pat
     (tmp_path / "home").mkdir()
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "nfs"))
     assert applied(STEP, node) == []
-    assert said(node).startswith("/home is with NFS 3")
+    assert said(node).startswith("the platform has mounted /home with NFS 3")
     file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "cifs"))
     with pytest.raises(Failure, match="LFN51"):
         STEP.verify(node)

@@ -1,4 +1,4 @@
-"""Docker and containerd keep their data on the planner's disk; what else they are reported is kept."""
+"""Docker and containerd keep their data on the planner's disk; their other settings are kept."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_running_containers_are_not_lost_and_cost_no_node(node: Node) -> None:
     STEP.apply(node)
     assert calls(node) == []
     STEP.verify(node)
-    assert "Docker has its data in /var/lib/docker, not in /opt/dlami/nvme/docker" in said(node)
+    assert "Docker has its data in /var/lib/docker instead of /opt/dlami/nvme/docker" in said(node)
     assert "left so: containers are running: train-1, train-2" in said(node)
     assert json.loads(node.host.read(DAEMON) or "")["data-root"] == "/opt/dlami/nvme/docker", "from its next start on"
 

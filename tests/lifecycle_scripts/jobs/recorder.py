@@ -1,4 +1,4 @@
-"""Replaces every program that a batch file calls; which one, its name says. Writes down how it was called.
+"""Replaces every program that a batch file calls, under that program's name. Records its calls.
 
 `$RECORDS` is the folder where it does: a Python literal a line in `calls`. `behavior`, a literal too, says, by name,
 what to print (`says`), what to end with (`codes`, one a call, the last for all later ones), what to write (`writes`,

@@ -11,7 +11,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 
 
 def exporting(place: Path, *, kind: str, reported: bool = True) -> tuple[Desk, Path]:
-    """A desk whose nodes have an image for exports next to an environment of `kind`."""
+    """A desk whose nodes have an image for exports as well as an environment of `kind`."""
     desk = Desk(place, kind=kind).after("huggingface").set("export.sbatch", EXPORT_TO="s3://models/llama")
     image = desk.shared / "llm-fleet/environments/tgi-0123456789ab.sqsh"
     image.parent.mkdir(exist_ok=True)

@@ -39,7 +39,7 @@ def test_a_run_folder_that_pyxis_would_take_apart_is_refused(tmp_path: Path) -> 
 
 
 def test_a_job_that_goes_back_into_the_queue_waits_to_be_ended(tmp_path: Path) -> None:
-    """One that ends by itself before Slurm has put it back is reported as failed."""
+    """A job that ends by itself before Slurm has requeued it is FAILED."""
     desk = ready(tmp_path)
     desk.behavior = {"python": {"codes": [1]}}
     began = time.monotonic()

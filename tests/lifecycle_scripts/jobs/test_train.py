@@ -186,7 +186,7 @@ def test_a_job_that_slurm_does_not_take_back_says_so(tmp_path: Path) -> None:
     desk = ready(tmp_path)
     desk.behavior = {"python": {"codes": [1]}, "scontrol": {"codes": [1], "says": "Requested operation is disabled"}}
     ended = desk.submit("train")
-    assert (ended.code, "LFJ48" in ended.said, "does not take" in ended.said) == (3, True, True)
+    assert (ended.code, "LFJ48" in ended.said, "Slurm could not requeue job" in ended.said) == (3, True, True)
 
 
 @pytest.mark.parametrize("finished", [False, True])

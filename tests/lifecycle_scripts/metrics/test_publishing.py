@@ -1,4 +1,4 @@
-"""What is sent is signed, of the documented form and within its limits; what is not taken waits, and is reported."""
+"""Requests are signed, of the documented form and within its limits; rejected values are kept, and the error is reported."""
 
 import json
 import math
@@ -150,7 +150,7 @@ def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: S
     made, said = collector(tmp_path)
     service.refusals = [(503, "ServiceUnavailableException", {}), (429, "ThrottlingException", {})]
     assert made.once().trouble == (
-        'logs answers 503: ServiceUnavailableException: {"message": "ServiceUnavailableException"}'
+        'logs returned 503: ServiceUnavailableException: {"message": "ServiceUnavailableException"}'
     )
     assert made.once().waiting == 2
     assert made.once().waiting == 0
@@ -170,7 +170,7 @@ def test_lines_that_are_too_old_do_not_block_newer_ones(tmp_path: Path, service:
     made, _ = collector(tmp_path)
     service.rejected = {"tooOldLogEventEndIndex": 1}
     status = made.once()
-    assert "takes some lines no more" in (status.trouble or "")
+    assert "CloudWatch Logs rejected some lines" in (status.trouble or "")
     assert status.waiting == 0
 
 
@@ -184,7 +184,7 @@ def test_a_role_that_may_not_write_is_named_and_requested_for_again(tmp_path: Pa
 def test_a_clock_that_is_off_is_named(tmp_path: Path, service: Service) -> None:
     made, _ = collector(tmp_path)
     service.refusals = [(403, "InvalidSignatureException", {"Date": formatdate(time.time() - 900, usegmt=True)})]
-    assert re.search(r"this node.s clock is \+90[01] s off", made.once().trouble or "")
+    assert re.search(r"this node.s clock is off by \+90[01] s", made.once().trouble or "")
 
 
 def test_a_service_out_of_reach_is_named(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A real Prometheus takes what nodes write for Managed Prometheus, and reports it back.
+"""A real Prometheus takes what nodes write for Managed Prometheus, and returns it.
 
 Signatures are checked by the played service: Prometheus knows none. Its format, labels and times are what is real here.
 """

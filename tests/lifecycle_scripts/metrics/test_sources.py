@@ -206,7 +206,7 @@ def test_a_program_that_cannot_be_killed_is_not_started_next_to_itself(
     monkeypatch.setattr(process, "kill", lambda: None)
     monkeypatch.setattr("llm_fleet_node.metrics.machine._GRACE", 0.05)
     machine.end(process, "df /fsx")
-    with pytest.raises(Unreadable, match=f"hangs since an earlier minute .process {process.pid}"):
+    with pytest.raises(Unreadable, match=f"has been hanging since an earlier minute .process {process.pid}"):
         machine.run("df", "/fsx")
     os.kill(process.pid, 9)
     process.wait()

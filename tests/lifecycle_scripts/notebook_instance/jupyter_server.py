@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class JupyterServer(ThreadingHTTPServer):
-    """Answers with what it is reported to."""
+    """Answers as it is configured to."""
 
     def __init__(self, *, token: str = "", base: str = "/") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -36,7 +36,7 @@ class JupyterServer(ThreadingHTTPServer):
         path = runtime / f"jpserver-{name}.json"
         reported = {
             "base_url": self.base,
-            # Not where it is queried: a note must not lead away from the machine.
+            # Not the address of the request: a redirect must not lead away from the machine.
             "hostname": "203.0.113.7",
             "password": False,
             "pid": 1,

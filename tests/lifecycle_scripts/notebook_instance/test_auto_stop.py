@@ -19,7 +19,7 @@ TRUST = '{"Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazo
 
 
 class Stopped:
-    """What AWS was requested, in place of boto3."""
+    """The requests to AWS, in place of boto3."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

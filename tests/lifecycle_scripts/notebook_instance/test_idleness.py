@@ -36,10 +36,10 @@ def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
     ("activities", "stop", "reason"),
     [
         ((), True, "no kernel and no terminal"),
-        ((kernel(59),), False, "kernel python3 was the last"),
+        ((kernel(59),), False, "kernel python3 was active last"),
         ((kernel(60),), True, "60 minutes ago; the limit is 60"),
-        ((kernel(61), terminal(10)), False, "terminal 1 was the last"),
-        ((kernel(10), terminal(61)), False, "kernel python3 was the last"),
+        ((kernel(61), terminal(10)), False, "terminal 1 was active last"),
+        ((kernel(10), terminal(61)), False, "kernel python3 was active last"),
         ((kernel(300, busy=True), terminal(300)), False, "kernel python3 is busy"),
         ((kernel(61), terminal(61)), True, "61 minutes ago"),
         # Stamps of a clock that was years ahead would keep it running for years.

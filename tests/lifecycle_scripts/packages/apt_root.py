@@ -91,6 +91,6 @@ def stored(root: Path, pinned: Download) -> Path:
 
 
 def requested(root: Path) -> list[str]:
-    """What the AWS CLI was requested, by name."""
+    """The files that the AWS CLI requested, by name."""
     place = root / "requests"
     return [line.rsplit("/", 1)[-1] for line in place.read_text().splitlines()] if place.exists() else []

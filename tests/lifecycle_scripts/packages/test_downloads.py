@@ -42,7 +42,7 @@ def test_a_file_comes_from_the_mirror_by_its_checksum(root: Path) -> None:
     assert place == root / f"{CACHE.lstrip('/')}/{ARCHIVE.sha256}/enroot-1.0.tar.gz"
     assert place.read_bytes() == CONTENT
     assert requested(root) == [f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz"]
-    assert node.host.changes == ["fetched enroot 1.0"]
+    assert node.host.changes == ["downloaded enroot 1.0"]
 
 
 def test_a_second_time_it_is_there(root: Path) -> None:
@@ -103,12 +103,12 @@ def test_a_mirror_that_lacks_the_file_is_reported(root: Path) -> None:
 
 def test_a_node_without_the_aws_cli_is_reported(root: Path) -> None:
     (root / "usr/bin/aws").unlink()
-    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="needs the AWS CLI")
+    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="requires the AWS CLI")
 
 
 @pytest.mark.parametrize("files", [(ARCHIVE,), (download("other", b"x", "https://x.example/y"),)])
 def test_a_fleet_that_fetches_nothing_says_so(root: Path, files: tuple[Download, ...]) -> None:
-    with pytest.raises(Failure, match="nodes of this fleet fetch nothing") as failure:
+    with pytest.raises(Failure, match="downloads are off in this fleet") as failure:
         fetch(node_of(root, *files, source="none"), "enroot")
     assert failure.value.code is Code.PACKAGE_MISSING
     assert requested(root) == []
@@ -124,7 +124,7 @@ def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypa
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
     refused(
-        Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, 1 files to download need 10500"
+        Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, but 1 files to download need 10500"
     )
     assert requested(root) == []
 

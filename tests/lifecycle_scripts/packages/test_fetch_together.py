@@ -1,4 +1,4 @@
-"""Many files of the mirror by one call; what does not come, or is not as pinned, is requested alone."""
+"""Many files of the mirror in one call; a file that is missing, or is not as pinned, is requested alone."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ FILES = tuple(download(f"a{n}", f"content {n}".encode(), f"https://vendor.exampl
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("FAKE_AWS", str(tmp_path))
-    # One file alone is requested with options behind the verb, which this fake does not know: it says so.
+    # A single file is requested with options behind the verb, which this fake rejects.
     program(tmp_path, "aws", f"os.execv(sys.executable, [sys.executable, {str(FAKE)!r}, *a])")
     for one in FILES:
         stored(tmp_path, one).parent.mkdir(parents=True)
@@ -60,7 +60,7 @@ def test_a_call_that_fails_is_reported_and_each_is_tried(tmp_path: Path, node: N
     (tmp_path / "fail.s3").write_text("AccessDenied")
     with pytest.raises(Failure):
         fetch_files(node, FILES)
-    assert "does not give 6 files together" in said(node)
+    assert "downloading 6 files in one call failed; downloading them one by one" in said(node)
 
 
 def test_what_a_killed_one_left_is_removed(tmp_path: Path, node: Node) -> None:

@@ -165,7 +165,7 @@ def test_next_to_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRe
     assert versions(root) == {
         package.name: package.version for package in alternative_packages(neuron_release("2.31.1"))
     }
-    assert "go together" in said(node)
+    assert "which are compatible" in said(node)
 
 
 def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes(
@@ -177,7 +177,7 @@ def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes
         Code.NEURON_MISMATCH,
         STEP.apply,
         node,
-        match=r"no runtime of Neuron 2\.33\.0 is compatible with driver 2\.25\.4\.0",
+        match=r"no runtime of Neuron 2\.33\.0 supports driver 2\.25\.4\.0",
     )
     assert versions(root) == {}
 
@@ -186,7 +186,7 @@ def test_the_image_is_only_looked_at_where_that_is_requested(root: Path, debs: A
     image(root, debs, "2.25.4.0", "2.27.1", *PACKAGES)
     node = run(root, neuron=neuron("2.28.1", "verify"))
     assert node.host.changes == []
-    assert "Neuron 2.28.1 is wanted, aws-neuronx-collectives 2.29.41.0" in said(node)
+    assert "Neuron 2.28.1 is configured; the node has aws-neuronx-collectives 2.29.41.0" in said(node)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_the_image_is_only_looked_at_where_that_is_requested(root: Path, debs: A
         (
             "2.29.0.0",
             "2.28.1",
-            "aws-neuronx-dkms 2.29.0.0 needs aws-neuronx-runtime-lib 2.33 or newer, here is 2.30.51.0",
+            "aws-neuronx-dkms 2.29.0.0 requires aws-neuronx-runtime-lib 2.33 or newer, but this node has 2.30.51.0",
         ),
         (
             "2.26.10.0",
             "2.30.0",
-            "aws-neuronx-runtime-lib 2.32.31.0-.* needs aws-neuronx-dkms 2.27 or newer, here is 2.26",
+            "aws-neuronx-runtime-lib 2.32.31.0-.* requires aws-neuronx-dkms 2.27 or newer, but this node has 2.26",
         ),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_driver_and_runtime_that_do_not_go_together_are_reported(
 
 def test_packages_that_the_image_lacks_are_reported(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.26.10.0", "2.28.1", RUNTIME)
-    with pytest.raises(Failure, match="no aws-neuronx-collectives, aws-neuronx-tools; Neuron 2") as failure:
+    with pytest.raises(Failure, match="is configured, but the node has no aws-neuronx-collectives, aws-neuronx-tools") as failure:
         run(root, neuron=neuron("2.28.1", "verify"))
     assert failure.value.code is Code.NEURON_PACKAGES
 
@@ -238,7 +238,7 @@ def test_a_package_that_was_upgraded_behind_our_back_is_reported(
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    refused(Code.NEURON_PACKAGES, STEP.verify, node, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, pinned is 2\.28\.23")
+    refused(Code.NEURON_PACKAGES, STEP.verify, node, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, but 2\.28\.23\.0 is pinned")
     STEP.apply(node)
     STEP.verify(node)
 
@@ -252,7 +252,7 @@ def test_a_package_that_is_not_held_is_reported(root: Path, downloads: Downloads
 
 def test_a_release_that_is_not_pinned_is_reported(root: Path) -> None:
     refused(
-        Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="nodes of this fleet fetch nothing"
+        Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="downloads are off in this fleet"
     )
 
 

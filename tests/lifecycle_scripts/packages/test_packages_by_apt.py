@@ -87,7 +87,7 @@ def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptReposit
     node = make(root, downloads=pin(debs, ALL))
     install(node, ["tool"])
     assert installed_version(node.host, "libthing1") == "1.5-2"
-    assert "brings libthing1 up to date with it" in said(node)
+    assert "also updates libthing1: " in said(node)
 
 
 def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Node, debs: AptRepository) -> None:
@@ -109,13 +109,13 @@ def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepos
 
 
 def test_a_package_that_is_not_pinned_is_reported(root: Path, node: Node) -> None:
-    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="the fleet pins no nothing 9 for debian-13-amd64")
+    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="nothing 9 is not pinned for debian-13-amd64")
 
 
 def test_a_package_pinned_for_another_system_is_reported(root: Path, node: Node) -> None:
     file(root, "/etc/os-release", 'ID=ubuntu\nVERSION_ID="22.04"\n')
     failure = refused(Code.NOT_PINNED, install, node, ["tool"])
-    assert failure.cause == ("the fleet pins no tool for ubuntu-22.04-amd64; there is 2:3.0-1 for debian-13-amd64")
+    assert failure.cause == "tool is not pinned for ubuntu-22.04-amd64; pinned are 2:3.0-1 for debian-13-amd64"
 
 
 def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepository) -> None:
@@ -176,7 +176,7 @@ def test_another_program_that_installs_is_waited_for_and_reported(
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         failure = refused(Code.PACKAGES_LOCKED, install, node, ["tool"], match="after 1 s")
-        reported(1, failure, "find out what installs packages at start (unattended-upgrades, another script)")
+        reported(1, failure, "find the program that installs packages at boot (unattended-upgrades, another script)")
         host = make(root).host
         other.communicate("")
     host.run("dpkg", "--unpack", str(next((root / "var/cache/llm-fleet/downloads").rglob("libthing1*.deb"))))
@@ -218,7 +218,7 @@ def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
 
 
 def test_a_host_without_any_package_manager_is_reported(tmp_path: Path) -> None:
-    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither dpkg's nor rpm's")
+    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither a dpkg nor an rpm database")
 
 
 def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:

@@ -120,6 +120,6 @@ def test_another_dnf_that_does_not_end_is_reported(root: Path, monkeypatch: pyte
 
 def test_a_configuration_in_which_nothing_can_be_held_is_reported(root: Path) -> None:
     file(root, "/etc/dnf/dnf.conf", "")
-    with pytest.raises(Failure, match=r"has no \[main\]") as failure:
+    with pytest.raises(Failure, match=r"has no section \[main\]") as failure:
         install(node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], hold=True)
     assert failure.value.code is Code.PACKAGES_BROKEN

@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 4096
 
 
 class Vendor(ThreadingHTTPServer):
-    """Serves `content`, as `mood` has it, and remembers which ranges it was requested."""
+    """Serves `content`, as `mood` has it, and remembers the requested ranges."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -142,9 +142,9 @@ def test_another_file_of_the_same_size_is_refused_and_begun_again(tmp_path: Path
 
 
 def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
-    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the 100 bytes")
+    refused(Code.DOWNLOAD_CHANGED, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
 
 
 def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor, "_SECONDS", -100.0)
-    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="not in time")
+    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="timeout")

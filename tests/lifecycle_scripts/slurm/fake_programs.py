@@ -1,4 +1,4 @@
-"""Strict are-ins for the programs that the Slurm steps call: an argument that they do not expect ends with 64.
+"""Strict fakes of the programs that the Slurm steps call: an argument that they do not expect ends with 64.
 
 They know one another's state by files below `<root>/fake`: `active/<unit>` while a unit runs, `journal/<unit>` for what
 its daemon says, `job/<unit>` while systemd has not come to its start yet, `fail/<program or unit>` for what a program

@@ -231,12 +231,12 @@ def test_the_bundles_authorities_are_believed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("secret", "reported"),
     [
-        ('"only text"', "no JSON object"),
-        ("not json", "no JSON object"),
+        ('"only text"', "is not a JSON object"),
+        ("not json", "is not a JSON object"),
         ('{"username": "a"}', "no password"),
         ('{"username": "", "password": 3}', "no username and no password"),
-        ('{"username": "a", "password": "a#b"}', "cannot hold a password"),
-        ('{"username": "a", "password": "a\\"b"}', "cannot hold a password"),
+        ('{"username": "a", "password": "a#b"}', "allows no #, quote, backslash or line break in a password"),
+        ('{"username": "a", "password": "a\\"b"}', "allows no #, quote, backslash or line break in a password"),
     ],
 )
 def test_a_secret_that_cannot_be_used(tmp_path: Path, secret: str, reported: str) -> None:

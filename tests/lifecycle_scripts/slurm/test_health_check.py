@@ -164,5 +164,5 @@ def test_a_changed_program_is_seen_and_put_back(tmp_path: Path) -> None:
         STEP.verify(node)
     assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/prolog.sh"]
     (root / CONF).write_text("disk / 1\n")
-    with pytest.raises(Failure, match=r"LFN74  /etc/llm-fleet/health_check.conf is not"):
+    with pytest.raises(Failure, match=r"LFN74  /etc/llm-fleet/health_check.conf does not match"):
         STEP.verify(node)

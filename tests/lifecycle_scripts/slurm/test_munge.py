@@ -43,9 +43,9 @@ def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monke
 def test_munge_is_started_again_when_its_key_is_younger(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     applied(STEP, node)
-    time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is reported
+    time.sleep(0.1)  # longer than the kernel's tick, the unit of a process's start time
     file(tmp_path, "/etc/munge/munge.key", "another", 0o600)
-    with pytest.raises(Failure, match=r"LFN57  munge runs with another key"):
+    with pytest.raises(Failure, match=r"LFN57  munge runs with an old key"):
         STEP.verify(node)
     assert applied(STEP, node) == ["restarted munge"]
     assert applied(STEP, node) == []
@@ -82,7 +82,7 @@ def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path:
     node = bare(tmp_path)
     file(tmp_path, SHARED, "known to others")
     (tmp_path / path).chmod(0o777)
-    with pytest.raises(Failure, match=rf"LFN56  /{path} is not root's alone to write \(mode .rwxrwxrwx, owner "):
+    with pytest.raises(Failure, match=rf"LFN56  /{path} must be writable only for root, and not a link \(mode .rwxrwxrwx, owner "):
         STEP.apply(node)
     assert not (tmp_path / "etc/munge/munge.key").exists()
 
@@ -91,7 +91,7 @@ def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
     node = controller(tmp_path)
     (tmp_path / "fsx/.llm-fleet").mkdir()
     (tmp_path / "fsx/.llm-fleet").chmod(0o777)
-    with pytest.raises(Failure, match=r"LFN56  /fsx/\.llm-fleet is not root's alone to write"):
+    with pytest.raises(Failure, match=r"LFN56  /fsx/\.llm-fleet must be writable only for root, and not a link"):
         STEP.apply(node)
     assert list((tmp_path / "fsx/.llm-fleet").iterdir()) == []
 
@@ -101,7 +101,7 @@ def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
     file(tmp_path, "/fsx/theirs", "known to others")
     (tmp_path / SHARED).parent.mkdir(parents=True)
     (tmp_path / SHARED).symlink_to(tmp_path / "fsx/theirs")
-    with pytest.raises(Failure, match=r"LFN56  .*munge\.key is not root's alone to write \(mode lrwxrwxrwx"):
+    with pytest.raises(Failure, match=r"LFN56  .*munge\.key must be writable only for root, and not a link \(mode lrwxrwxrwx"):
         STEP.apply(node)
 
 

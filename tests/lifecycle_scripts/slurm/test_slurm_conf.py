@@ -1,4 +1,4 @@
-"""The step slurm_conf: ours next to the agent's, and the whole where there is no agent."""
+"""The step slurm_conf: our include besides the agent's, and the whole file where there is no agent."""
 
 from __future__ import annotations
 

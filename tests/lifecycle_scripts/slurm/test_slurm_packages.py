@@ -18,7 +18,7 @@ from tests.lifecycle_scripts.step_node import file, make
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the packages that were requested."""
+    """Names of the requested packages."""
     names: list[str] = []
     monkeypatch.setattr(slurm_packages, "install", lambda _, wanted: names.extend(wanted))  # type: ignore[misc]
     return names
@@ -63,7 +63,7 @@ def test_verify_misses_each_program(tmp_path: Path, missing: str) -> None:
     node = make(tmp_path)
     for name in {"scontrol", "munged", "slurmd"} - {missing}:
         file(tmp_path, f"/usr/bin/{name}", "", 0o755)
-    with pytest.raises(Failure, match=f"LFN55  there is no {missing}, which a Compute node needs"):
+    with pytest.raises(Failure, match=f"LFN55  {missing} is missing, which a Compute node requires"):
         STEP.verify(node)
     file(tmp_path, f"/usr/bin/{missing}", "", 0o755)
     STEP.verify(node)

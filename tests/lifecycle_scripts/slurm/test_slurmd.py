@@ -168,7 +168,7 @@ def test_a_controller_that_is_silent_is_reported(tmp_path: Path, monkeypatch: py
         for one in full:
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", number))
-        with pytest.raises(Failure, match=r"does not answer within 0.1 s, as when a security group"):
+        with pytest.raises(Failure, match=r"does not answer within 0.1 s; a security group may block it"):
             STEP.apply(worker(tmp_path))
         for one in full:
             one.close()

@@ -86,7 +86,7 @@ def test_one_that_is_still_is_given_up_and_publishes_nothing_when_it_wakes(folde
     first = start(folder, 0.5)
     await_line(folder, "builds")
     first.send_signal(signal.SIGSTOP)
-    # What it wrote names this machine, where its process is still there: only its silence reports.
+    # What it wrote names this machine, where its process is still there: only its silence shows that it ended.
     second = start(folder, 0.2)
     assert second.wait(30) == 0
     (folder / "made").unlink()  # so that the first one's would be seen
@@ -146,7 +146,7 @@ def test_a_holder_elsewhere_is_waited_for_and_reported(folder: Path, monkeypatch
     held(folder, 1)
     monkeypatch.setattr(module, "_SAY_EVERY", 0.1)
     said: list[str] = []
-    with pytest.raises(Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*not ready.*it is installing") as reported:
+    with pytest.raises(Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*has not finished thing after .*current work: installing") as reported:
         build_once(
             SharedLock(folder / "locks", "thing"), is_done=lambda: False, build=never, say=said.append, seconds=0.4
         )

@@ -72,8 +72,8 @@ def test_a_public_image_needs_no_login(image_node: Node) -> None:
     ("body", "words"),
     [
         ("sys.exit('AccessDeniedException: not authorized to perform: ecr:GetAuthorizationToken')", "AccessDenied"),
-        ("print('two words $(reboot)')", "no password of ECR"),
-        ("print()", "no password of ECR"),
+        ("print('two words $(reboot)')", "returned no valid ECR password"),
+        ("print()", "returned no valid ECR password"),
     ],
 )
 def test_a_login_that_is_refused_or_odd_is_reported(image_node: Node, body: str, words: str) -> None:
@@ -93,7 +93,7 @@ def test_a_failed_import_leaves_no_image_and_no_login(image_node: Node) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is cut off: 96 bytes"), ("b'#!/bin/sh'", "is no squashfs")],
+    [("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is incomplete: 96 of "), ("b'#!/bin/sh'", "is not a squashfs")],
 )
 def test_an_import_that_leaves_no_whole_image_is_not_believed(image_node: Node, content: str, words: str) -> None:
     program(image_node.host.root, "enroot", f"open(a[2], 'wb').write({content})")
@@ -122,7 +122,7 @@ def test_an_image_that_is_cut_off_or_replaced_is_noticed_and_imported_again(imag
 def test_an_image_without_its_marker_was_not_imported_to_its_end(image_node: Node) -> None:
     STEP.apply(image_node)
     container.marker_of(image_node.host.path(f"{FOLDER}/environments/smp-1.sqsh")).unlink()
-    with pytest.raises(Failure, match=r"LFN140 .*not imported to its end"):
+    with pytest.raises(Failure, match=r"LFN140 .*the import of .*smp-1.sqsh is incomplete"):
         STEP.verify(image_node)
     STEP.apply(again(image_node))
     STEP.verify(image_node)

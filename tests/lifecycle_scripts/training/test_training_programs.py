@@ -151,14 +151,14 @@ def test_a_folder_on_the_nodes_own_disk_is_refused(tmp_path: Path, kind: str, is
     for node in (make(tmp_path, mounts=()), make(tmp_path, mounts=(), group=CONTROLLER)):
         file(tmp_path, "/proc/self/mountinfo", mountinfo)
         if is_reported and node.role != "Controller":
-            with pytest.raises(Failure, match=f"LFN130 .*{kind}.*this node alone"):
+            with pytest.raises(Failure, match=f"LFN130 .*{kind}.*a local disk of this node"):
                 STEP.apply(node)
         else:
             STEP.apply(node)
 
 
 def test_no_folder_for_runs_is_made_outside_of_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the training folder is a file system of its own, the folder next to it is on the node's own disk."""
+    """Where the training folder is a file system of its own, its parent folder is on the node's own disk."""
     node = make(tmp_path)
     real = Path.stat
 

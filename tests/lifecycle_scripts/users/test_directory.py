@@ -1,4 +1,4 @@
-"""A directory queried by SSSD: the password in root's file alone, NSS and PAM set up, and proof by a person."""
+"""A directory through SSSD: the password only in root's file, NSS and PAM set up, and proof by a person."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +70,7 @@ if a[2] not in read('/cached').split(): write('/requests', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
-# SSSD asks no one before it is queried, and says Online until then; sssctl asks it by the InfoPipe, of the package
+# SSSD contacts no server before the first request, and says Online until then; sssctl asks it by the InfoPipe, of the package
 # sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
@@ -224,7 +224,7 @@ def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> Non
     (node.host.root / "broken").unlink()
     STEP.apply(node)
     node.host.path(sssd.CONF).chmod(0o644)
-    with pytest.raises(Failure, match="root's alone"):
+    with pytest.raises(Failure, match="contains a password, but other users than root can read it"):
         STEP.verify(node)
 
 
@@ -232,7 +232,7 @@ def test_a_certificate_that_the_image_does_not_have_is_named_at_once(tmp_path: P
     """SSSD only says that it cannot connect, and the directory was blamed after 160 s."""
     named = replace(DIRECTORY, certificate_text=None, certificate_on_nodes="/etc/ssl/corp.pem")
     with pytest.raises(
-        Failure, match=r"LFN165  the image has no file /etc/ssl/corp\.pem, which ca_certificate names"
+        Failure, match=r"LFN165  the image has no /etc/ssl/corp\.pem, which ca_certificate names"
     ) as failure:
         STEP.apply(fresh(tmp_path, named))
     assert failure.value.final

@@ -41,7 +41,7 @@ ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",),
 
 # As sacctmgr of Slurm 24.11.5 was seen to do: keeps an association a line in /records, as JSON; writes durations as
 # D-HH:MM:SS and memory with a unit; `-1` takes a limit back; knows a gres only once slurmctld counts it; an account's
-# organization is its parent's name or its own, unless reported. Most calls only look: these lines are Python as well,
+# organization is its parent's name or its own, unless given. Most calls only look: these lines are Python as well,
 # which is read without a parser that would have to be imported.
 SACCTMGR = r"""
 OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']

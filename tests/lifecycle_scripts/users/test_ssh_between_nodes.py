@@ -32,7 +32,7 @@ elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
 else:
     bad()
 """
-# Lets in a user whose key is in their authorized_keys, once KnownHostsCommand has reported a host key; goes by
+# Lets in a user whose key is in their authorized_keys, once KnownHostsCommand has printed a host key; goes by
 # ssh_config.d.
 SSH = """
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
@@ -51,7 +51,7 @@ if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Perm
 """
 
 
-# Shows what this node's sshd has in /shown of the kind requested, as `name type key` lines with a comment between them.
+# Shows what this node's sshd has in /shown of the requested kind, as `name type key` lines with a comment between them.
 # While /penalty has lines, it takes one off and closes the connection, as sshd does to who came too often.
 KEYSCAN = """
 if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len(a) != 5: bad()
@@ -123,7 +123,7 @@ def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(
     file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
     STEP.verify(node)
     assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes authorize" in said(node)
-    assert "own user does not get from node to node" in said(node), "and costs no node"
+    assert "own user cannot log in between nodes" in said(node), "and costs no node"
 
 
 def test_the_images_users_key_converges_killed_anywhere(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_user_who_opens_their_home_spoils_no_node(node: Node) -> None:
     alone = replace(node, manifest=replace(node.manifest, users=(ALICE,)))
     STEP.apply(alone)
     STEP.verify(alone)
-    assert "sshd takes no key of alice until `chmod go-w /fsx/home/alice`" in said(node)
+    assert "sshd ignores keys of alice until `chmod go-w /fsx/home/alice`" in said(node)
     assert node.host.path("/fsx/home/alice").stat().st_mode & 0o777 == 0o775
     node.host.path("/fsx/home/alice").chmod(0o755)
     with pytest.raises(Failure, match="Permission denied"):
@@ -287,7 +287,7 @@ def test_without_shared_storage_names_of_nodes_are_taken_at_first_monitoring(tmp
     STEP.apply(node)
     STEP.verify(node)
     assert "Host ip-*" in (node.host.read(host_keys.CLIENT_CONFIG) or "")
-    assert "users bring their keys" in said(node)
+    assert "users need an SSH agent" in said(node)
     assert applied(STEP, node) == []
     file(tmp_path, host_keys.CLIENT_CONFIG, "")
     with pytest.raises(Failure, match="does ssh_config include it"):

@@ -81,8 +81,8 @@ def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
     ("user", "says"),
     [
         (replace(ALICE, name="ubuntu"), "user ubuntu has uid 1000"),
-        (replace(ALICE, uid=1000), "uid 1000, which alice belongs to ubuntu's"),
-        (replace(ALICE, gid=1000), "gid 1000 of group alice belongs to ubuntu's"),
+        (replace(ALICE, uid=1000), "uid 1000 of alice belongs to ubuntu here"),
+        (replace(ALICE, gid=1000), "gid 1000 of group alice belongs to ubuntu here"),
     ],
 )
 def test_a_taken_name_or_number_is_reported_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
@@ -130,7 +130,7 @@ def test_a_changed_fleet_changes_homes_and_takes_sudo_and_keys_away(node: Node) 
     STEP.verify(less)
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
     assert "alice:x:2001:2001:llm-fleet:/home/alice:" in (node.host.read("/etc/passwd") or "")
-    assert "bob is no user of the fleet any more" in said(less)
+    assert "bob is no longer in the fleet file" in said(less)
     assert "bob:x:2002" in (node.host.read("/etc/passwd") or "")
 
 
@@ -154,7 +154,7 @@ def test_verify_finds_a_key_taken_out(node: Node) -> None:
 
 
 def test_verify_finds_a_missing_user(node: Node) -> None:
-    with pytest.raises(Failure, match="there is no user alice"):
+    with pytest.raises(Failure, match="the user alice does not exist"):
         STEP.verify(node)
 
 
@@ -192,7 +192,7 @@ def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
 
 def test_a_home_that_is_a_file_is_reported(node: Node) -> None:
     file(node.host.root, "/fsx/home/alice", "")
-    with pytest.raises(Failure, match="there is no folder /fsx/home/alice"):
+    with pytest.raises(Failure, match="the folder /fsx/home/alice does not exist"):
         STEP.apply(node)
 
 
@@ -285,4 +285,4 @@ def test_a_user_who_spoils_their_own_keys_keeps_no_node_from_starting(node: Node
     STEP.verify(node)
 
     assert place.is_symlink()
-    assert f"/fsx/home/alice/{spoilt} is no f" in said(node)
+    assert f"/fsx/home/alice/{spoilt} is not a f" in said(node)

@@ -1,4 +1,4 @@
-"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and write down what they were queried."""
+"""`cluster-shell`, with programs in place of AWS's that answer as AWS does and record the requests."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_a_login_node_comes_before_the_controller(tmp_path: Path):
         "sagemaker describe-cluster": CLUSTER | {"InstanceGroups": [*GROUPS, login]},
         "sagemaker list-cluster-nodes": {"ClusterNodeSummaries": nodes},
     }
-    assert "_door-i-9" in shell(tmp_path, answers, "train")
+    assert "_entry-i-9" in shell(tmp_path, answers, "train")
 
 
 @pytest.mark.parametrize("no", ["ResourceNotFound: no cluster train", "AccessDeniedException: not authorized"])
