@@ -20,7 +20,7 @@ def engines_table() -> str:
     return "\n".join(rows)
 
 
-def test_the_table_of_engines_is_that_of_the_catalog():
+def test_generated_table_of_engines_is_that_of_the_catalog():
     check_made(PAGE, engines=engines_table())
 
 

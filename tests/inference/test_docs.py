@@ -56,7 +56,7 @@ def routes_table() -> str:
     return "\n".join(rows)
 
 
-def test_the_table_of_routes_is_what_is_made() -> None:
+def test_generated_table_of_routes_is_what_is_made() -> None:
     check_made(FRONT_PAGE, routes=routes_table())
 
 
@@ -109,7 +109,7 @@ def test_every_argument_has_its_default_and_why(hosts_page: str):
     assert [name for name in Hosts.model_fields if f"| `{name}` |" not in section] == []
 
 
-def test_the_table_of_permissions_is_that_of_the_code():
+def test_generated_table_of_permissions_is_that_of_the_code():
     place = Place(partition="aws", region="REGION", account="ACCOUNT")
     permissions = describe(
         host_permissions(

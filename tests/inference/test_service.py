@@ -152,7 +152,7 @@ LONG = 1000
 """The length from which a text is a program or a picture, which other tests check."""
 
 
-def test_template_of_a_service_is_unchanged(app: cdk.App):
+def test_golden_template_of_a_service_is_unchanged(app: cdk.App):
     stack = strangers_inference.ProductStack(app, "Product", env=ENVIRONMENT)
     template = Template.from_stack(stack).to_json()
     own = {section: _of_service(template[section]) for section in ("Resources", "Outputs")}

@@ -33,13 +33,13 @@ def refusal(path: Path, old: str, new: str) -> str:
 def test_a_plan_of_another_account_or_region(tmp_path: Path):
     plan = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/reserved"
     text = refusal(tmp_path, "partition: trn1", f'partition: trn1, training_plan: "{plan}"')
-    reported(14, text, "the training plan is of region us-east-1, and the cluster of us-west-2")
+    reported(14, text, "the training plan is in region us-east-1, but the cluster is in us-west-2")
 
 
 def test_slurm_configured_twice(tmp_path: Path):
     scripts = "scripts: {bucket: sagemaker-mine, prefix: a, provisioning_parameters: true}"
     text = refusal(tmp_path, "    kind: hyperpod\n", f"    kind: hyperpod\n    lifecycle: OnCreate\n    {scripts}\n")
-    reported(17, text, "takes Slurm's groups from the API, not from provisioning_parameters.json")
+    reported(17, text, "reads Slurm's groups from the API, not from provisioning_parameters.json")
 
 
 def test_a_login_node_in_a_partition(tmp_path: Path):

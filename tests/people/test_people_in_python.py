@@ -222,7 +222,7 @@ def _known(made: Made, users: tuple[str, ...]) -> Any:
 
 
 def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made) -> None:
-    with pytest.raises(FleetError, match="run as ada already"):
+    with pytest.raises(FleetError, match="already run as ada"):
         made.hyperpod.grants.session_as(made.ada, "bob", document=made.document)
     elsewhere = iam.Role.from_role_arn(made.stack, "Elsewhere", "arn:aws:iam::111122223333:role/people")
     with pytest.raises(FleetError, match="aws iam tag-role"):

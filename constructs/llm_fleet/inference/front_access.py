@@ -43,7 +43,7 @@ class FrontSecurityGroup(ec2.SecurityGroup):
             scope,
             id,
             vpc=vpc,
-            description="Load balancer of an inference service: ingress of allowed ranges, egress to targets",
+            description="Load balancer of an inference service: allowed ranges in, targets out",
             allow_all_outbound=False,
         )
         for cidr in cidrs:

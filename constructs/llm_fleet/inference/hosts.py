@@ -357,6 +357,6 @@ def host_security_group(scope: Construct, id: str, vpc: ec2.IVpc) -> ec2.ISecuri
         scope,
         id,
         vpc=vpc,
-        description="Hosts of an inference service: no ingress, HTTPS egress",
+        description="Hosts of an inference service: nothing in, HTTPS out",
         reaches="AWS services, image registries, package repositories",
     )

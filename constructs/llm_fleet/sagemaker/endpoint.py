@@ -302,7 +302,7 @@ class HuggingFaceEndpoint(EndpointBase):
             self,
             "SecurityGroup",
             vpc=network.vpc,
-            description="Instances of a SageMaker endpoint: no ingress, HTTPS egress",
+            description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
             reaches="S3, AWS services, and the Hugging Face Hub if there is a route",
         )
         self.security_group = cast(ec2.ISecurityGroup, group)

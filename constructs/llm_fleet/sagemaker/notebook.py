@@ -322,7 +322,7 @@ class TrainingNotebook(NotebookBase):
             self,
             "SecurityGroup",
             vpc=network.vpc,
-            description="Notebook instance: no ingress, HTTPS egress",
+            description="Notebook instance: nothing in, HTTPS out",
             reaches="AWS services, code and package repositories",
         )
         permitted = notebook_role(

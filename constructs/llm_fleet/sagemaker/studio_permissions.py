@@ -260,7 +260,7 @@ class StudioSecurityGroup(HttpsOutSecurityGroup):
             scope,
             id,
             vpc=vpc,
-            description="Apps of SageMaker Studio: HTTPS egress, no ingress",
+            description="Applications of SageMaker Studio: HTTPS out, nothing in",
             reaches="AWS endpoints, and repositories if there is internet access",
         )
         if home_efs:

@@ -147,7 +147,7 @@ def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch
     same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
     section = difference_section([same], deployed)
     assert "the deployed stacks do not change" in section.text(WIDE)
-    assert "unknown whether stacks are deployed that are no longer in the fleet file" in section.text(WIDE)
+    assert "deployed stacks that are no longer in the fleet file could not be listed" in section.text(WIDE)
     assert section.data["refused"].code.value.startswith("LF100"), "the command ends with 3"
     assert section.data["not_known"] == []
 

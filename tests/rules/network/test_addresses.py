@@ -142,9 +142,7 @@ def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_reported()
 def test_a_type_whose_cards_no_source_reports_counts_as_one_and_says_so():
     unknown = plan(nodes("ml.p6e-gb200.36xlarge", 4))
     assert unknown.zones[0].addresses == 4
-    assert unknown.assumptions == (
-        "the number of network cards of ml.p6e-gb200.36xlarge is unknown: assumed to be 1",
-    )
+    assert unknown.assumptions == ("the number of network cards of ml.p6e-gb200.36xlarge is unknown: assumed to be 1",)
     assert plan(nodes("ml.p5.48xlarge", 4)).assumptions == ()
 
 

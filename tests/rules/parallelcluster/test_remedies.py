@@ -140,16 +140,16 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
                 [said],
             )
             for size, said in {
-                5000: "take 4800 GiB or 7200 GiB",
-                100: "take 1200 GiB",
-                1201: "take 1200 GiB or 2400 GiB",
+                5000: "write 4800 GiB or 7200 GiB",
+                100: "write 1200 GiB",
+                1201: "write 1200 GiB or 2400 GiB",
             }.items()
         ),
         (
             lustre(StorageCapacity=4800, DeploymentType="PERSISTENT_2", PerUnitStorageThroughput=300),
             Code.PC_FSX_THROUGHPUT,
             f"{SETTINGS}.PerUnitStorageThroughput",
-            ["allowed: 125, 250, 500 or 1000 MB/s/TiB", "take 250 MB/s/TiB or 500 MB/s/TiB"],
+            ["allowed: 125, 250, 500 or 1000 MB/s/TiB", "write 250 MB/s/TiB or 500 MB/s/TiB"],
         ),
         *(
             (

@@ -115,7 +115,7 @@ def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned
 def _left(deployed: DeployedStacks) -> Iterator[Toned]:
     problem = deployed.not_listed
     if problem is not None:
-        unknown = f"unknown whether stacks are deployed that are no longer in the fleet file: {problem.message}"
+        unknown = f"deployed stacks that are no longer in the fleet file could not be listed: {problem.message}"
         yield Toned(f"{unknown}; {problem.remedy} [{problem.code}]", Tone.BAD)
     for one in deployed.left:
         yield Toned(_left_in_words(one), Tone.WARNING)
