@@ -10,7 +10,7 @@ MANIFEST, CHECKSUMS = "fleet.json", "SHA256SUMS"
 
 
 class WrongBundle(Exception):
-    """What lies in the bucket is not what was synthesized."""
+    """The content of the bucket differs from the synthesized files."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Bundle:
 
 
 def fetch(s3: Any, source_s3_uri: str) -> Bundle:
-    """Copy what lies below `source_s3_uri`, as HyperPod does before it runs a script.
+    """Copy the files below `source_s3_uri`, as HyperPod does before it runs a script.
 
     Source: model botocore sagemaker ClusterLifeCycleConfig
     """

@@ -30,7 +30,7 @@ _REQUESTED = {
     "replace": "replace NODES",
     "report": "write the report and print it in short",
 }
-"""What is asked of the process that keeps the cluster, by verb."""
+"""Requests to the process that keeps the cluster, by verb."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     console = Console()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # As on Ctrl-C, whoever is inside a cluster takes it down.
+        # Same as Ctrl-C: the code that uses the cluster takes it down.
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if os.geteuid() != 0 and given.backend != "docker":
         console.print("the drill makes nodes with namespaces and mounts of their own: run it as root")
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(backend="auto")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, help, run in (
-        ("show", "bring a cluster up, train, lose a node meanwhile, heal, report, and take it down", _show),
+        ("show", "bring a cluster up, train, lose and replace a node meanwhile, report, and take it down", _show),
         ("up", "bring a cluster up and keep it", _up),
         ("keep", "what `up` starts in the background", _keep),
         ("bench", "measure how long scripts take until the first srun", _bench),
@@ -142,7 +142,7 @@ def _shell(given: argparse.Namespace, console: Console) -> int:
         console.print("\n".join(said), markup=False)
         return 1
     command: list[str] = json.loads(said[-1])
-    os.execvp(command[0], command)  # noqa: S606 - a shell is what was asked for
+    os.execvp(command[0], command)  # noqa: S606 - the user requested a shell
 
 
 def _down(_: argparse.Namespace, console: Console) -> int:
@@ -159,7 +159,7 @@ def _sweep(_: argparse.Namespace, console: Console) -> int:
     for line in sweep():
         console.print(line, markup=False, highlight=False)
     with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-        if connection.connect_ex(str(place())):  # nobody listens
+        if connection.connect_ex(str(place())):  # no process listens
             place().unlink(missing_ok=True)
     return 0
 

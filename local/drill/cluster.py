@@ -121,7 +121,7 @@ class DrillCluster:
         return self._finish(self.start_scripts(names, env), seconds=seconds, check=check)
 
     def start_scripts(self, names: Iterable[str] = (), env: Mapping[str, str] | None = None) -> Starts:
-        """Start the scripts of the nodes `names` (default: all) as the platform does, `env` added; return at once."""
+        """Start the scripts of the nodes `names` (default: all) as the platform does, without waiting."""
         chosen = list(names) or list(self.nodes)
         self.journal.note("scripts", f"starting the scripts of {len(chosen)} nodes")
         return Starts({name: self._start(name, env) for name in chosen}, self._note_end)
@@ -214,7 +214,7 @@ class DrillCluster:
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the controller."""
+        """Slurm commands on the controller."""
         return Slurm(self.controller)
 
     def srun_over_all(self) -> list[str]:
@@ -245,7 +245,7 @@ class DrillCluster:
     def replace(self, name: str, *, seconds: float = 120) -> None:
         """Replace a node: a fresh root and instance id, the same name and address, and the script again.
 
-        Only the controller and the new node are told at once: the list on the others is old from now on.
+        Only the controller and the new node get the new list; the list on the others is out of date from now on.
         Raises `ScriptsFailed`.
 
         Source: model botocore sagemaker BatchReplaceClusterNodes ("destroys all instance volumes")
@@ -273,7 +273,7 @@ class DrillCluster:
         if self.slurm.states()[host] != "idle":
             self.slurm.run("scontrol", "update", f"NodeName={host}", "State=RESUME", check=False)
         self.slurm.wait_for_states(host, state="idle", seconds=seconds)
-        self.journal.note("healed", "idle again", self.instance(name).name)
+        self.journal.note("recovered", "idle again", self.instance(name).name)
 
     def _take_bundle(self) -> tuple[Bundle, list[str]]:
         """The one bundle that the cluster's groups run."""

@@ -43,7 +43,7 @@ class Instance:
 
     @property
     def agent_address(self) -> str:
-        """Address in the service's own network, which nobody but the service's agents uses."""
+        """Address in the service's own network, which only the service's agents use."""
         first, second = divmod(int(self.address.rsplit(".", 1)[1]) + 256 * self.number, 256)
         return f"172.31.{first % 256}.{second}"
 

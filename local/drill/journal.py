@@ -23,7 +23,7 @@ class Entry:
 
 
 class Journal:
-    """Writes entries to a file, one JSON object a line, and tells them to whoever listens."""
+    """Writes entries to a file, one JSON object per line, and passes them to listeners."""
 
     def __init__(self, path: Path, listener: Callable[[Entry], None] = lambda _: None) -> None:
         """Write to `path`, which may hold an earlier part of the same run."""

@@ -1,4 +1,4 @@
-"""The process that keeps a cluster while nobody looks, and does what the command asks of it."""
+"""The background process that keeps a cluster, and answers requests of the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def place() -> Path:
 
 
 class Keeper:
-    """Brings one cluster up and keeps it until it is asked to end."""
+    """Brings one cluster up and keeps it until a request to end."""
 
     def __init__(self, fleet_file: Path, *, workers: int | None, backend: str) -> None:
         """Take what to bring up (see `open_cluster`)."""
@@ -53,7 +53,7 @@ class Keeper:
         return 0
 
     def _bring_up(self, cluster: DrillCluster) -> None:
-        """Bring it up; what went wrong is told, and the nodes stay, to be looked at."""
+        """Bring it up; errors are printed, and the nodes stay for diagnosis."""
         try:
             cluster.boot()
             cluster.bring_up()
@@ -82,7 +82,7 @@ class Keeper:
         return _VERBS[verb](self._cluster, arguments, say)
 
     def _follow(self, say: Say) -> int:
-        """Tell everything from the beginning until the cluster is up, or will not be."""
+        """Send all journal entries from the beginning until the cluster is up or has failed."""
         reported = 0
         while True:
             with self._news:
@@ -133,7 +133,7 @@ def _replace(cluster: DrillCluster, names: list[str], say: Say) -> int:
 
 
 def _enter(cluster: DrillCluster, words: list[str], say: Say) -> int:
-    """Tell, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
+    """Send, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
     node = cluster.node(words[0])
     say(json.dumps(node.on_terminal(*(words[1:] or ("bash", "--login")))))
     return 0

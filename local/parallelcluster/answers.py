@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of a deployed configuration, judged by its update policy."""
+    """A change of a deployed configuration, checked against its update policy."""
 
     path: str
     """Where, e.g. `Scheduling/SlurmQueues[trn1]/ComputeResources[trn1]/MaxCount`: items of lists by name."""

@@ -59,7 +59,7 @@ class Oracle:
     ) -> list[Finding]:
         """Return what schema and validators say of a configuration, as `pcluster create-cluster --dryrun` would.
 
-        AWS is answered by an emulation in which all that the configuration names exists; `around` tells otherwise.
+        AWS is emulated, with all resources that the configuration names; `around` changes that.
         """
         plain = without_tokens(configuration)
         said = self._ask("validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json())
@@ -77,7 +77,7 @@ class Oracle:
         fleet_stopped: bool = False,
         login_nodes_stopped: bool | Collection[str] = False,
     ) -> list[Change]:
-        """Return each change between two configurations with ParallelCluster's verdict, as an update judges it.
+        """Return each change between two configurations with ParallelCluster's result, as an update checks it.
 
         `fleet_stopped` is about compute nodes; login nodes, of all pools or of those named, are stopped by a `Count`
         of 0 beforehand. Raises `OracleFailed` where ParallelCluster itself falls over a change, as it does over some.

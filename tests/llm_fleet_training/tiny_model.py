@@ -14,7 +14,7 @@ TEXT = [
     "It was the best of times, it was the worst of times.",
     "In the beginning the nodes came up, one after the other.",
     "すべての道はクラスタに通ず。",
-    "A checkpoint that is cut off half-way is passed over.",
+    "A truncated checkpoint is skipped.",
 ]
 _FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
 _GENERATION = {"bos_token_id": 0, "eos_token_id": 1, "max_length": 64}

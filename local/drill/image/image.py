@@ -1,6 +1,6 @@
 """Builds node images in layers, and finds those that are built.
 
-Recipes are part of an image's key, so the source of what `base.sh` imitates, the AMI's user, stands here.
+Recipes are part of an image's key, so the source of the AMI's user, which `base.sh` creates, is here.
 Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which
 runs utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
 """
@@ -52,7 +52,7 @@ class Images:
     """The images below one folder, each built once and kept until its recipe changes."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
-        """Take the folder they are kept in, and what tells people what is going on."""
+        """`folder` of the images, and a function that prints progress."""
         self._folder = folder
         self._say = say
 
@@ -87,7 +87,7 @@ class Images:
 
     def _build_base(self, release: Distribution, out: Path) -> None:
         provide("mmdebstrap", "unshare", say=self._say)
-        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "further" / "opt" / "aws-cli", release.python)
+        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "extra" / "opt" / "aws-cli", release.python)
         _run_layer("base", out, release.suite, *release.sources)
 
     def _build_slurm(self, base: Path, out: Path) -> None:
@@ -108,7 +108,7 @@ class Images:
 def recipe_keys(release: Distribution) -> tuple[str, str]:
     """Return the keys of the base layer and of the Slurm layer: another key for every change of what they are made of.
 
-    What the distribution's archive changes is not in them: delete the folder to build anew.
+    Images do not follow changes in the distribution's archive: delete the folder to build them again.
     """
     base = _digest(_BASE, [_AWS_CLI.read_text(), *release.sources, platform.machine()])
     return base, _digest(_SLURM, [base])

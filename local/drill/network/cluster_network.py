@@ -23,7 +23,7 @@ class ClusterNetwork:
         """Take the cluster's folder, name and addresses; nothing is made yet."""
         self._network = IPv4Network(subnet)
         self.namespace = folder / "network"
-        """A file that stands for the network namespace."""
+        """A file that holds the network namespace."""
         self._groups = ControlGroups(f"{cluster}/services")
         self._cables = 0
 

@@ -29,7 +29,7 @@ def make_backend(
     """Return a cluster's back end of the kind `name`, its image made first if need be.
 
     `auto` is plain Linux for root on Linux, else an engine that answers. Raises `MissingPrerequisite` where what was
-    asked for cannot be had.
+    requested is not available.
     """
     if name not in BACKENDS:
         raise MissingPrerequisite(f"no back end {name!r}: there are {', '.join(BACKENDS)}")

@@ -87,7 +87,7 @@ class DockerNode:
             f"--hostname={self.name}",
             f"--network={self._network}",
             f"--ip={self.address}",
-            # A replaced node's neighbours remember where its address was.
+            # Neighbors of a replaced node cache its old hardware address.
             f"--mac-address={hardware_address(self.address)}",
             "--env=container=llm-fleet-drill",
             "--tmpfs=/run:rw,exec,mode=755",
@@ -136,7 +136,7 @@ class DockerNode:
         return done
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Started:
-        """Start `command` as its root and return at once; see `Node.start`."""
+        """Start `command` as its root without waiting; see `Node.start`."""
         mark, variables = self._marked(env)
         return _StartedInside(
             self._entering(command, variables), log=log, env=_for_client(variables), kill=lambda: self._kill(mark)

@@ -87,14 +87,14 @@ class Node(Protocol):
         input: str | None = None,
         check: bool = True,
     ) -> Done:
-        """Run `command` as its root to the end. `env` is all it gets beside PATH, HOME and LANG.
+        """Run `command` as its root to the end. It gets only `env`, PATH, HOME and LANG.
 
         Raises `CommandError` when it ends with another code than 0 (unless not `check`) or not in `timeout` seconds.
         """
         ...
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Running:
-        """Start `command` as its root and return at once; both outputs are added to the machine's file `log`."""
+        """Start `command` as its root without waiting; both outputs are added to the machine's file `log`."""
         ...
 
     def on_terminal(self, *command: str) -> list[str]:

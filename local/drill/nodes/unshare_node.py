@@ -119,7 +119,7 @@ class UnshareNode:
         return done
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Started:
-        """Start `command` as its root and return at once; see `Node.start`."""
+        """Start `command` as its root without waiting; see `Node.start`."""
         return Started(self._entering(command), log=log, env={**ENVIRONMENT, **(env or {})})
 
     def on_terminal(self, *command: str) -> list[str]:
@@ -177,7 +177,7 @@ class UnshareNode:
             self._process.wait(SHUT_DOWN_DEADLINE)
 
     def _entering(self, command: tuple[str, ...]) -> list[str]:
-        """Return `command` as the machine runs it: in the node's namespaces and beside its init in every group."""
+        """Return `command` as the machine runs it: in the namespaces and control groups of the node's init."""
         if not self.running:
             raise NodeError(f"{self.name} is off")
         places = map(str, self._groups.of_process(self._init))
@@ -214,7 +214,7 @@ class UnshareNode:
 
     def _booting(self) -> list[str]:
         groups = [*map(str, self._groups.places), "--"]
-        # Debian 13's systemd refuses cgroup v1 unless it is told twice; its "kernel command line" is its own.
+        # Debian 13's systemd refuses cgroup v1 without two options; the node has its own "kernel command line".
         legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"] if is_legacy() else []
         apart = ["unshare", *_NAMESPACES, "--fork", "--kill-child", "--propagation=private"]
         return ["bash", str(JOIN), *groups, *apart, "bash", str(BOOT), str(self._folder), *legacy]

@@ -43,7 +43,7 @@ _SCRATCH_SIZE = "8G"
 
 
 class ActionFailed(AssertionError):
-    """A custom action ended with another exit code than 0; the message is what ParallelCluster tells, and the log."""
+    """A custom action ended with another exit code than 0; the message has ParallelCluster's error and the log."""
 
 
 class ParallelClusterDrill:
@@ -86,7 +86,7 @@ class ParallelClusterDrill:
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the head node."""
+        """Slurm commands on the head node."""
         return Slurm(self.head)
 
     @property
@@ -170,20 +170,20 @@ class ParallelClusterDrill:
                 self._platform.finalize(self.nodes[name], self.machines[name])
 
     def run_action(self, name: str, action: Action) -> str:
-        """Run `action` on the node to its end; return what ParallelCluster tells of its failure, empty for none."""
+        """Run `action` on the node to its end; return ParallelCluster's error message, empty for none."""
         log = self._backend.folder / f"{name}.log"
         code = self._platform.start_action(self.nodes[name], CONFIGURED, action, log).wait(_SECONDS)
         return self.error(name) if code else ""
 
     def action(self, name: str) -> Action:
-        """Return what the node was told to run when it was configured. Raises `LookupError` for nothing."""
+        """Return the action of `OnNodeConfigured` of the node. Raises `LookupError` if there is none."""
         found = self._platform.action(self.machines[name])
         if found is None:
             raise LookupError(f"{name} runs nothing")
         return found
 
     def error(self, name: str) -> str:
-        """Return what ParallelCluster tells of the last action that failed on the node."""
+        """Return ParallelCluster's error message of the last action that failed on the node."""
         return self.nodes[name].read(ERROR)
 
     def report(self, name: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class ParallelClusterDrill:
         return json.loads(self.nodes[name].read(REPORT))
 
     def stop(self) -> None:
-        """Stop what runs beside the nodes."""
+        """Stop the processes outside the nodes."""
         self.services.stop()
 
     def _plan(self, machine: Machine) -> NodePlan:
@@ -226,7 +226,7 @@ def _has_instance_store(machine: Machine) -> bool:
 
 
 def _manifest(view: ParallelClusterView, aws: EmbeddedAws) -> dict[str, Any]:
-    """Return the manifest of the bundle that the queues' nodes are told."""
+    """Return the manifest of the bundle that the nodes of the queues load."""
     actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
     reported = next((action for action in actions if action is not None), None)
     return fetch(aws.client("s3"), reported.arguments[0]).manifest if reported else {"downloads": {"files": []}}

@@ -1,4 +1,4 @@
-"""`make drill` of a fleet with a ParallelCluster: it is brought up, runs jobs, and tells how its nodes came up."""
+"""`make drill` of a fleet with a ParallelCluster: brings it up, runs jobs, and reports how its nodes came up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 def show(fleet_file: Path, *, backend: str, console: Console) -> int:
-    """Tell the story with a cluster of its own; return the exit code."""
+    """Run the demonstration with its own cluster; return the exit code."""
     began = time.monotonic()
 
     def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""HyperPod's recovery of nodes: it answers what is asked for in Slurm, and replaces a machine that was lost.
+"""HyperPod's recovery of nodes: it performs requests made in Slurm, and replaces a machine that was lost.
 
 Imitated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
 `Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
@@ -29,7 +29,7 @@ class Recoverable(Protocol):
 
     @property
     def slurm(self) -> Slurm:
-        """Slurm, asked on the controller."""
+        """Slurm commands on the controller."""
         ...
 
     @property
@@ -73,13 +73,13 @@ class Recovery(AbstractContextManager["Recovery"]):
         """Names of the nodes that it gave back, in order."""
 
     def wait_for(self, name: str, *, seconds: float) -> None:
-        """Wait until the node was healed by the watcher. Raises what ended the watcher, or `NotInTime`."""
+        """Wait until the watcher has recovered the node. Raises the watcher's exception, or `NotInTime`."""
         deadline = time.monotonic() + seconds
         while name not in self.recovered:
             if self.error is not None:
                 raise self.error
             if time.monotonic() > deadline:
-                raise NotInTime(f"{name} was not healed within {seconds:g} s")
+                raise NotInTime(f"{name} was not recovered within {seconds:g} s")
             time.sleep(_PAUSE / 5)
 
     def looks(self, times: int) -> None:
@@ -126,7 +126,7 @@ class Recovery(AbstractContextManager["Recovery"]):
         try:
             states, reasons = slurm.states(), slurm.reasons()
         except CommandError:
-            return  # the controller is away: there is nobody to ask
+            return  # the controller is away: its state is unknown
         for host, name in self._cluster.host_names.items():
             if reasons.get(host) == REBOOT:
                 self._cluster.reboot(name)

@@ -53,7 +53,7 @@ class ScriptRun:
 
 @dataclass(frozen=True)
 class StandInUse:
-    """A stand-in that was asked at least once."""
+    """A stand-in that was called at least once."""
 
     name: str
     plays: str

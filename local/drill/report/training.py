@@ -1,4 +1,4 @@
-"""What the report tells of training: for the page, and in lines for the terminal."""
+"""The report's section about training, for the page and for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fresh node starts with something wrong: it says what, and once that is mended the same script ends well.
+"""A fresh node starts with an error: it reports the error, and after a fix the same script succeeds.
 
 What is wrong is made on the node alone, before its first start. None of it is seen in an exit code of the scripts that
 everybody copies.
@@ -112,7 +112,7 @@ def test_another_munge_key(fresh: FreshNode) -> None:
 
 
 def test_a_clock_that_is_an_hour_off(fresh: FreshNode) -> None:
-    """The kernel's clock is the machine's: what is started on the node is told another time by libfaketime."""
+    """The kernel's clock is the machine's: libfaketime shows another time to the processes of the node."""
     library = fresh.node.run("sh", "-c", "ls /usr/lib/*/faketime/libfaketimeMT.so.1").stdout.strip()
     wrong = {"LD_PRELOAD": library, "FAKETIME": "-1h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     fresh.node.run("systemctl", "set-environment", *(f"{name}={value}" for name, value in wrong.items()))

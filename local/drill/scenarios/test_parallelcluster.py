@@ -1,4 +1,4 @@
-"""AWS ParallelCluster: head node, login node and two queues, each node brought up by the one file that it is told."""
+"""AWS ParallelCluster: head node, login node and two queues, each node brought up by its one custom action."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def test_training_goes_on_after_a_crash_by_putting_itself_back_into_the_queue(
     """No node is lost, so Slurm itself does nothing, and there is no --auto-resume. The parameters are HyperPod's."""
     for name in (FIRST, SECOND):
         steps = {step["name"]: step for step in cluster.report(name)["steps"]}
-        assert steps["training_environment"]["changes"] == [], "it was built anew"
+        assert steps["training_environment"]["changes"] == [], "it was built again"
     run = trains.again("crash", every=5, ground=cluster)
     run.submit("train")
     until("a checkpoint is there", lambda: (run.folder / "checkpoints" / "step_00000005").exists(), seconds=90)
     cluster.nodes[SECOND].run("pkill", "-KILL", "-f", "llm_fleet_training train")
     job = run.wait("train", seconds=120)
     assert (job.restarts, run.result["restarts"]) == (1, 1)
-    assert f"back into the queue, restart 1 of at most {run.run.max_restarts}" in run.log("train")
+    assert f"requeued, restart 1 of at most {run.run.max_restarts}" in run.log("train")
     trains.assert_same(run)
     for node in cluster.nodes.values():
         requested = node.run("/opt/slurm/bin/srun", "--help", check=False).stdout
@@ -181,5 +181,5 @@ def _bundles(cluster: ParallelClusterDrill) -> dict[str, str]:
 
 
 def _code(reported: str) -> int:
-    """Return the exit code that ParallelCluster tells of a failed action."""
+    """Return the exit code in ParallelCluster's message of a failed action."""
     return int(reported.strip().removesuffix(".").rpartition(" ")[2])

@@ -1,4 +1,4 @@
-"""People of a real LDAP server, asked by a real SSSD, and time of a real NTP server, by a real chronyd and timesyncd.
+"""Users of a real LDAP server with a real SSSD, and time of a real NTP server with a real chronyd and timesyncd.
 
 Both servers run on nodes: slapd with TLS on the login node, chronyd on the controller. The directory comes up after the
 nodes' scripts have begun, and is away for a while later. The worker's time service is chronyd, the login node's is
@@ -157,12 +157,12 @@ def test_chronyd_reports_the_time(people: DrillCluster) -> None:
     _is_reported(people, node)
     node.write("/etc/chrony/chrony.conf", "server 127.0.0.2\n")
     node.run("systemctl", "restart", "chrony")
-    until("chronyd answers", lambda: "Not synchronised" in _tracking(node), seconds=20)
+    until("chronyd answers", lambda: "Not synchronised" in _tracking(node), seconds=20)  # codespell:ignore synchronised
     _is_not_reported(people, node)
 
 
 def test_timesyncd_reports_the_time(people: DrillCluster) -> None:
-    """It tells by the file that it touches, and no longer once it was started anew and nobody answers it."""
+    """It touches a file when synchronized, and no longer after a restart without an answering server."""
     node = people.login
     node.run("ln", "-sf", "/dev/null", "/etc/systemd/system/chrony.service")
     node.run("rm", "/etc/systemd/system/systemd-timesyncd.service")
@@ -207,7 +207,7 @@ def _is_reported(people: DrillCluster, node: Node) -> None:
 
 
 def _is_not_reported(people: DrillCluster, node: Node) -> None:
-    """The node's own time service has nothing to say, and S3 tells."""
+    """The node's time service gives no offset, and S3 does."""
     assert _offset(people, node) == "None"
     _s3_reports(people, node)
 

@@ -1,4 +1,4 @@
-"""A node is replaced or rebooted because somebody said so in Slurm, in HyperPod's own words."""
+"""A node is replaced or rebooted after a request in Slurm, with the reasons that HyperPod defines."""
 
 import pytest
 

@@ -5,7 +5,7 @@ from local.drill.fingerprint import differences, fingerprint
 
 
 def test_scripts_run_twice_change_nothing(cluster: DrillCluster):
-    # A scenario before this one may have replaced a node: the agent has then written slurm.conf anew, without ours.
+    # A scenario before this one may have replaced a node: the agent has then rewritten slurm.conf.
     cluster.run_scripts([cluster.view.controller.name])
     before = {name: fingerprint(node) for name, node in cluster.nodes.items()}
     started = {name: _daemons(cluster, name) for name in cluster.nodes}

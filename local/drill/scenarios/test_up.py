@@ -1,4 +1,4 @@
-"""A cluster comes up: all nodes at once, the controller last, and with more workers than usual."""
+"""A cluster comes up: all nodes together, the controller last, and with more workers than usual."""
 
 import json
 

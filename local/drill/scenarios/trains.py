@@ -21,7 +21,7 @@ class Trains:
 
     @property
     def undisturbed(self) -> RunOnCluster:
-        """The run that nobody disturbed."""
+        """The undisturbed run."""
         return RunOnCluster(self.cluster, self.run)
 
     def again(self, name: str, *, every: int, ground: Ground | None = None) -> RunOnCluster:

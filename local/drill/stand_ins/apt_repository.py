@@ -64,7 +64,7 @@ class AptRepository:
 def neuron_packages(*releases: str) -> list[StubPackage]:
     """Return stubs of the host's packages of Neuron `releases`, of all in the catalog where none is named.
 
-    Versions have a last part that the release notes do not tell, as the vendor's have; the driver's have none.
+    Like the vendor's, versions have a last part that is not in the release notes; the driver's have none.
     """
     found: dict[tuple[str, str], StubPackage] = {}
     for release in map(neuron_release, releases or neuron_releases()):
@@ -155,7 +155,9 @@ def _release(lists: Path, suite: str) -> str:
 
 def _sign(lists: Path, keyring: Path) -> None:
     """Sign the release as apt wants it. The private key is thrown away."""
-    with tempfile.TemporaryDirectory(prefix="gpg-") as home:  # The agent's socket lies in it: its path must be short.
+    with tempfile.TemporaryDirectory(
+        prefix="gpg-"
+    ) as home:  # It contains the agent's socket, whose path must be short.
         gpg = ("gpg", "--homedir", home, "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback")
         try:
             _run(*gpg, "--passphrase", "", "--quick-generate-key", "drill <drill@example.com>", "ed25519", "sign")

@@ -1,4 +1,4 @@
-"""The stand-ins: what there is, how it gets on a node, and what it was asked."""
+"""The stand-ins: their list, installation on a node, and recorded calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StandIn:
     name: str
     """Of its file in `programs/`, or what its head says."""
     path: str
-    """Where it lies on nodes."""
+    """Its path on nodes."""
     plays: str
     """What it plays."""
     refuses: str

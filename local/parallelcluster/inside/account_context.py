@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class AccountContext:
-    """Facts that a configuration does not tell. Without them, everything that it names exists and is as it should be.
+    """Facts about the account that are not in a configuration. By default, all resources that it names exist.
 
     The client's class of the same name says what each is.
     """

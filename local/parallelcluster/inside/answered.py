@@ -27,7 +27,7 @@ from local.parallelcluster.inside.world_storage import volumes_file_system
 
 @contextmanager
 def answering(configuration: dict[str, Any], account_context: AccountContext, world: World) -> Iterator[None]:
-    """Answer in the place of moto while a configuration is judged."""
+    """Answer instead of moto while a configuration is validated."""
     answers = _Answers(configuration, account_context, world)
     replaced: list[tuple[type, str, Callable[..., Any]]] = [
         # moto knows no capacity reservations and blocks, and cannot put them into groups.
@@ -118,7 +118,7 @@ class _Answers:
         return {"GroupConfiguration": {"Configuration": [{"Type": "AWS::EC2::CapacityReservationPool"}]}}
 
     def dry_run(self, client: Any, **launch: Any) -> None:
-        """Hold a launch against EC2's own model; what EC2 says of capacity and limits nobody can say here."""
+        """Check a launch against EC2's API model; capacity and quotas of EC2 are not emulated."""
         model: OperationModel = client._client.meta.service_model.operation_model("RunInstances")
         report = ParamValidator().validate(launch, model.input_shape)
         if report.has_errors():
@@ -134,7 +134,7 @@ class _Answers:
         return {"SnapshotId": snapshot_id, "State": "completed", "VolumeSize": 30}
 
     def launch_template(self, launch_template_id: str, version: str) -> dict[str, Any]:
-        """Return what a template overrides: nothing, since what is in one nobody has said."""
+        """Return the overrides of a launch template: none, because its content is unknown."""
         self._must_exist("launch template", launch_template_id)
         return {}
 

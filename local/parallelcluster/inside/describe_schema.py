@@ -1,4 +1,4 @@
-"""Tells every key of ParallelCluster's cluster schema, with its update policy; runs in the environment beside it.
+"""Prints every key of ParallelCluster's cluster schema, with its update policy; runs in this folder's environment.
 
 Usage: python describe_schema.py >schema.json
 """
@@ -16,7 +16,7 @@ TYPES = {"String": "str", "Boolean": "bool", "Integer": "int", "Float": "float",
 
 
 def is_many(field: fields.Field) -> bool:
-    """Tell whether a field is a list."""
+    """Return whether a field is a list."""
     return isinstance(field, fields.List) or (isinstance(field, fields.Nested) and field.many)
 
 
@@ -38,7 +38,7 @@ def limits(validators: list) -> dict:
 
 
 def describe(schema: Schema, prefix: str, reported: dict) -> dict:
-    """Add every key of a schema below a path to what was told so far, and return that."""
+    """Add every key of a schema below a path to the keys found so far, and return them."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"

@@ -7,7 +7,7 @@ from pcluster.aws.aws_api import AWSApi
 from local.parallelcluster import named
 from local.parallelcluster.inside.account_context import AccountContext
 
-# What a Capacity Block is of, where neither the configuration nor the surroundings say.
+# Instance type of a Capacity Block, when neither the configuration nor the context has it.
 DEFAULT_TYPE = "p5.48xlarge"
 
 
@@ -61,5 +61,5 @@ def _zone(queue: dict[str, Any]) -> str | None:
     try:
         return AWSApi.instance().ec2.get_subnet_avail_zone(subnets[0]) if subnets else None
     except Exception:
-        # A subnet that does not exist is told by its own validator.
+        # Another validator reports a subnet that does not exist.
         return None

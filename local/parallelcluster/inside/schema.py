@@ -29,8 +29,8 @@ def load(configuration: dict[str, Any], cluster_name: str) -> SlurmClusterConfig
 
 @contextmanager
 def _without_reservations() -> Iterator[None]:
-    """Have no answer at once, whether moto has been started or not."""
-    none = AWSClientError("describe_capacity_reservations", "not asked")
+    """Fail immediately without an answer, with or without moto."""
+    none = AWSClientError("describe_capacity_reservations", "not called")
     with ExitStack() as stack:
         for client, name in _REQUESTED:
             stack.enter_context(patch.object(client, name, side_effect=none))

@@ -30,7 +30,7 @@ from local.parallelcluster.inside.world_storage import furnish_storage
 
 
 def validate(configuration: dict[str, Any], cluster_name: str, account_context: dict[str, Any]) -> list[dict[str, str]]:
-    """Return what schema and validators say of a configuration; the schema's words stand alone when it refuses."""
+    """Return messages of schema and validators for a configuration; only the schema's when it rejects it."""
     facts = AccountContext(**account_context)
     with answering(configuration, facts, _furnish(configuration, facts)):
         try:

@@ -104,7 +104,7 @@ def _offered(types: list[str]) -> list[str]:
 def _make_security_groups(
     ec2: EC2Backend, vpc_id: str, configuration: dict[str, Any], account_context: AccountContext
 ) -> None:
-    """Make each group open to itself, for every protocol, as EFA asks; a closed one is open to nobody."""
+    """Allow all traffic within each security group, as EFA requires; a closed group allows none."""
     keys = ("SecurityGroups", "AdditionalSecurityGroups", "SecurityGroupIds")
     for group_id in account_context.exist(named.values(configuration, *keys)):
         make_security_group(ec2, vpc_id, group_id, closed=group_id in account_context.closed_security_groups)

@@ -17,7 +17,7 @@ FILE_SYSTEM_GROUP = "sg-0000000000000f5a1"
 
 @dataclass(frozen=True, kw_only=True)
 class FileSystem:
-    """A file system of FSx as DescribeFileSystems tells it: moto's own lacks VPC and interfaces."""
+    """An FSx file system as DescribeFileSystems returns it: moto's lacks VPC and network interfaces."""
 
     file_system_id: str
     kind: str

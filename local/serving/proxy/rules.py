@@ -1,7 +1,7 @@
-"""Which rule a request meets. Pure functions.
+"""Matches requests to rules. Pure functions.
 
-Wildcards, regard to case and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
-and methods with regard to case, hosts and headers without; `*` is any text and `?` is one character.
+Wildcards, case sensitivity and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
+and methods are case-sensitive, hosts and headers are not; `*` is any text and `?` is one character.
 
 Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
@@ -18,7 +18,7 @@ _DOT_SEGMENTS = re.compile(r"/\.(?=/|$)|/[^/]+/\.\.(?=/|$)|^/\.\.(?=/|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested:
-    """What rules look at in a request."""
+    """The parts of a request that rules match."""
 
     method: str
     path: str
@@ -33,14 +33,14 @@ class Requested:
 
 
 def first_rule(listener: Listener, requested: Requested) -> Rule:
-    """Return the rule of the lowest priority that `asked` meets; a listener's default meets all."""
+    """Return the rule of the lowest priority that `request` meets; a listener's default meets all."""
     return next(rule for rule in listener.rules if all(_holds(condition, requested) for condition in rule.conditions))
 
 
 def normalized(path: str) -> str:
     """Return `path` without dot segments and with one slash for several.
 
-    What must not be reached may be reached neither by the path as sent nor by this one.
+    A forbidden path must be blocked both as sent and in this form.
     assumption: load-balancer-compares-paths
     """
     path = re.sub("/{2,}", "/", path.replace("%2e", ".").replace("%2E", "."))

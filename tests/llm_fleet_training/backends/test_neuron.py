@@ -54,7 +54,7 @@ def test_a_stopped_run_ends_the_same_and_its_slices_make_the_whole_model(vendors
     assert 75 in vendors_run.train(processes=4, more=stop).codes
     ended = vendors_run.train(processes=4)
     assert ended.codes == [0] * 4, ended.said
-    assert "goes on from step" in ended.said
+    assert "resumes from step" in ended.said
     assert vendors_run.result["parameters_sha256"] == expected
     assert [row["loss"] for row in vendors_run.rows] == losses
     assert _joined_sha256(vendors_run, vendors_run.steps()[-1]) == expected
@@ -125,7 +125,7 @@ def test_compiling_keeps_nothing_and_minds_no_number(vendors_run: Run):
     extract = {"environment": {"NEURON_EXTRACT_GRAPHS_ONLY": "1"}}
     ended = vendors_run.train(processes=2, more=extract, compile_only=2, **FOUR)
     assert ended.codes == [0, 0], ended.said
-    assert "2 steps were taken to compile" in ended.said
+    assert "2 steps were run to compile" in ended.said
     assert not vendors_run.checkpoints.exists()
     assert not (vendors_run.folder / "result.json").exists()
 

@@ -63,16 +63,16 @@ def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
     ("words", "reported"),
     [
         ("{", "cannot be read"),
-        ([1], "holds no JSON object"),
+        ([1], "is not a JSON object"),
         ({"tensor_parallel_degree": 8}, "tensor_parallel_degree is 8, and the run's tensor_parallel is 1"),
         ({"tensor_parallel_seed": "8"}, "random_seed is '8', which is no number"),
-        ({"partitions": 2}, "partitions is no key of SMP v2"),
+        ({"partitions": 2}, "partitions is not a key of SMP v2"),
         ({"allow_empty_shards": 1}, "which is no true or false"),
         ({"activation_loading_horizon": True}, "which is no number"),
         ({"activation_loading_horizon": 0}, "must be 1 or more"),
         ({"expert_parallel_degree": 2}, "have no experts"),
         ({"sm_activation_offloading": True}, "nothing is offloaded"),
-        ({"partitions": 2, "random_seed": 1.5}, "partitions is no key of SMP v2; random_seed is 1.5"),
+        ({"partitions": 2, "random_seed": 1.5}, "partitions is not a key of SMP v2; random_seed is 1.5"),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_reported(tmp_path: Path, words: Any, reported: str):
@@ -218,7 +218,7 @@ def test_other_processes_have_no_memory_for_weights_at_first(model_folder: Path,
     backend.rank = 1
     backend.build()
     wrapped = call("torch.distributed.fsdp.FullyShardedDataParallel")
-    assert wrapped["param_init_fn"] == "initialises"
+    assert wrapped["param_init_fn"] == "initializes"
     assert wrapped["sharding_strategy"].name == "HYBRID_SHARD"
 
 

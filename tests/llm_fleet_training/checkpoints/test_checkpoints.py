@@ -37,7 +37,7 @@ def test_what_is_committed_is_found_and_its_bytes_are_known(tmp_path: Path):
     assert (found, passed) == (done, [])
     assert checkpoints.damage(done) == []
     (done.folder / "model.bin").write_bytes(b"x" * 9_999_999 + b"y")
-    assert checkpoints.damage(done) == ["model.bin is not what was written: its SHA-256 differs"]
+    assert checkpoints.damage(done) == ["model.bin is damaged: its SHA-256 differs from the record"]
     assert checkpoints.damage(done, share=1, of=2) == [], "another process looks at it"
     older, _ = checkpoints.newest_complete(before=4)
     assert older
@@ -190,7 +190,7 @@ def test_the_verb_lists_and_verifies(run: Run):
     assert [(row["step"], row["complete"]) for row in json.loads(listed.said)] == [(2, True), (4, True), (6, False)]
     verified = run.starter.start(["checkpoints", "verify", *ask])
     assert verified.codes == [3]
-    assert "step 4: model.bin is not what was written" in verified.said
+    assert "step 4: model.bin is damaged" in verified.said
     assert "step 6: checkpoint.json is missing" in verified.said
     assert run.starter.start(["checkpoints", "verify", *ask, "--step", "2"]).codes == [0]
     assert run.starter.start(["checkpoints", "newest", *ask]).said.strip().endswith("step_00000004")

@@ -184,7 +184,7 @@ def test_the_newest_complete_one_is_taken_and_later_ones_take_its_place(
     _checkpoint(folder, weights(seed=2), step=4)
     (_checkpoint(folder, weights(seed=3), step=6) / "model-tp00-of-01.safetensors").write_bytes(b"cut off")
     assert _convert(folder) == 0
-    assert "step_00000006 is passed over: " in capsys.readouterr().out
+    assert "step_00000006 is skipped: " in capsys.readouterr().out
     assert _convert(folder) == 0
     assert "is of step 4 already" in capsys.readouterr().out
     assert _convert(folder, "--step", "2") == 0
@@ -203,11 +203,11 @@ def test_the_digest_is_compared_with_what_the_training_has_reported(folder: Path
     result = {"steps": 4, "parameters_sha256": "0" * 64, "fingerprint": from_words(CONFIG).fingerprint}
     (folder / "result.json").write_text(json.dumps(result))
     assert _convert(folder) == 3
-    assert "result.json tells 0000" in capsys.readouterr().err
+    assert "result.json has 0000" in capsys.readouterr().err
     assert not (folder / "huggingface").exists()
     (folder / "result.json").write_text(json.dumps({**result, "steps": 5}))
     assert _convert(folder) == 0
-    assert "the run has told no digest of step 4" in capsys.readouterr().out
+    assert "result.json has no digest of step 4" in capsys.readouterr().out
 
 
 def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -229,7 +229,7 @@ def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[st
     path = place / "model-tp01-of-02.safetensors"
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    assert "model-tp01-of-02.safetensors is not what was written: its SHA-256 differs" in refused()
+    assert "model-tp01-of-02.safetensors is damaged: its SHA-256 differs from the record" in refused()
     (folder / "weights" / "config.json").write_text(json.dumps({**CONFIG, "num_hidden_layers": 3}))
     assert "is of another model than config.json: layers 2" in refused()
 

@@ -26,7 +26,7 @@ def test_slices_join_to_what_was_cut(torch: Any, degree: int):
         assert sum(one.numel() for one in slices) == whole.numel() * sharding.copies(name, config, degree)
 
 
-def test_fewer_heads_of_keys_than_ranks_are_held_by_neighbours():
+def test_fewer_heads_of_keys_than_ranks_are_held_by_consecutive_ranks():
     from llm_fleet_training.model import sharding
 
     name = "model.layers.0.self_attn.k_proj.weight"

@@ -62,7 +62,7 @@ def test_a_model_is_exported_and_registered_and_the_service_takes_it(
         "--sequence_length", "4096", "--num_cores", "2", "--auto_cast_type", "bf16", part,
     ]  # fmt: skip
     assert _register(folder) == 0
-    assert f"the service will take it: `model: {TO}`" in capsys.readouterr().out
+    assert f"the service accepts it: set `model: {TO}`" in capsys.readouterr().out
     place = programs.bucket / "tiny"
     assert findings({**_requested(), "shards_needed": True}, Folder(str(place))) == []
     said = json.loads((place / MARKER).read_text())
@@ -103,7 +103,7 @@ def test_what_is_requested_is_what_the_service_asks(torch: object):
         (["--instance-type", "inf2.small"], "LFJ01: --instance-type 'inf2.small' is not known; inf2.xlarge"),
         (["--instance-type", "trn2.48xlarge"], "LFJ01: tgi does not run on trn2.48xlarge: inf2, trn1 are its families"),
         (["--tensor-parallel", "3"], "LFJ01: on inf2.xlarge a model is spread over 1, 2 cores, not 3"),
-        (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 is less than 1"),
+        (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 must be 1 or more"),
     ],
 )
 def test_servers_that_cannot_be(

@@ -19,10 +19,10 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"micro_batch": 3}, "LFJ05", "global batch 4 is no multiple of micro batch 3 x data degree 1"),
     ({"sequence_length": 65}, "LFJ07", "sequence length 65 is above the model's 64 positions"),
     ({"backend": "tpu"}, "LFJ09", "backend `tpu` is not known; there are: cpu, fsdp"),
-    ({"backend": "cpu", "shard_degree": 2}, "LFJ04", "backend `cpu` has no shard degree; 2 was asked for"),
+    ({"backend": "cpu", "shard_degree": 2}, "LFJ04", "backend `cpu` has no shard degree, but it is set to 2"),
     ({"context_parallel": 4, "shard_degree": 1}, "LFJ04", "context parallel 4 is above shard degree 1"),
     ({"steps": 0}, "LFJ01", "--steps is 0; 1 or more is allowed"),
-    ({"mirror": "bucket"}, "LFJ01", "--mirror is 'bucket'; it begins with s3://"),
+    ({"mirror": "bucket"}, "LFJ01", "--mirror is 'bucket'; it must begin with s3://"),
     ({"learning_rate": "nan"}, "LFJ01", "--learning-rate is nan; a number above 0 is allowed"),
     ({"weight_decay": -1, "beta1": 1}, "LFJ01", "--beta1 is 1.0; 0 to below 1 is allowed"),
     ({"learning_rate": 1e30}, "LFJ18", "the gradient norm of step 2 is nan"),
@@ -125,7 +125,7 @@ def test_torchrun_passes_a_signal_on_and_the_job_goes_on_when_requeued(run: Run,
     steps = int(stopped.group(1)) + 1
     ended = run.train(processes=2, tensor_parallel=2, steps=steps)
     assert ended.codes == [0, 0], ended.said
-    assert f"goes on from step {steps - 1} " in ended.said
+    assert f"resumes from step {steps - 1} " in ended.said
 
 
 def test_a_signal_is_obeyed_though_a_peer_is_lost(run: Run):

@@ -52,7 +52,12 @@ def test_what_a_run_needs_is_fetched_at_one_commit_and_noted(hub: StandInHub, tm
     assert {path.name for path in to.iterdir()} == WANTED | {"download.json"}
     assert all((to / name).read_bytes() == hub.files[name] for name in WANTED)
     said = json.loads((to / "download.json").read_text())
-    assert (said["source"], said["revision"], said["asked"], said["weights"]) == ("owner/tiny", COMMIT, None, True)
+    assert (said["source"], said["revision"], said["asked"], said["weights"]) == (  # codespell:ignore asked
+        "owner/tiny",
+        COMMIT,
+        None,
+        True,
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == [".weights.lock", "weights"]
 
 
@@ -174,7 +179,7 @@ def test_a_busy_hub_is_worth_another_try(hub: StandInHub, tmp_path: Path, capsys
 def test_gated_without_a_token(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     hub.gated = True
     said = _refused(capsys, tmp_path / "weights")
-    assert said.startswith("LFJ30: owner/tiny is gated, and no token was shown to the Hub")
+    assert said.startswith("LFJ30: owner/tiny is gated, and no token is set")
     assert hub.fetched() == []
 
 
@@ -185,7 +190,7 @@ def test_gated_with_a_token_that_has_no_access(
     monkeypatch.setenv("HF_TOKEN", STRANGER)
     said = _refused(capsys, tmp_path / "weights")
     assert said.startswith("LFJ31: ")
-    assert "its licence was not accepted" in said
+    assert "its license was not accepted" in said
     assert STRANGER not in said
     assert hub.fetched() == []
 
@@ -193,16 +198,16 @@ def test_gated_with_a_token_that_has_no_access(
 @pytest.mark.parametrize(
     ("model", "revision", "token", "beginning"),
     [
-        ("owner/tiny", "", "hf_expired", "LFJ30: the Hub knows no such token"),
+        ("owner/tiny", "", "hf_expired", "LFJ30: the Hub rejects the token"),
         (
             "owner/nothing",
             "",
             "",
             "LFJ32: there is no model owner/nothing that everybody may see, and no token was shown",
         ),
-        ("owner/nothing", "", GOOD, "LFJ32: there is no model owner/nothing, or this token's account may not see it"),
+        ("owner/nothing", "", GOOD, "LFJ32: there is no model owner/nothing, or this token's account cannot see it"),
         ("owner/tiny", "nowhere", "", "LFJ32: owner/tiny has no revision 'nowhere'"),
-        ("owner/tiny/more", "", "", "LFJ32: 'owner/tiny/more' is no id of the Hub: <owner>/<name> is"),
+        ("owner/tiny/more", "", "", "LFJ32: 'owner/tiny/more' is not an id of the Hub; write <owner>/<name>"),
     ],
 )
 def test_what_the_hub_refuses(

@@ -163,7 +163,7 @@ def test_pickles_are_refused_unless_said_and_then_become_safetensors(
     torch.save({name: held[name] for name in names[5:]} | rotary, source / "pytorch_model-00002-of-00002.bin")
     (source / "pytorch_model.bin").unlink()
     words = ["--model", str(source), "--to", str(tmp_path / "weights")]
-    assert "LFJ34: " + str(source) + " has its weights as pickles only" in _refused(capsys, *words)
+    assert "LFJ34: " + str(source) + " has weights only as pickle files" in _refused(capsys, *words)
     assert main(["download", *words, "--pickles"]) == 0
     assert list((tmp_path / "weights").glob("*.bin*")) == []
     found = import_module("safetensors.torch").load_file(tmp_path / "weights" / "model.safetensors")

@@ -37,7 +37,7 @@ def test_a_missing_file_is_found(bundle: Bundle):
 
 
 def test_a_additional_file_is_found(bundle: Bundle):
-    bundle.files["further.sh"] = b""
+    bundle.files["extra.sh"] = b""
     with pytest.raises(WrongBundle, match="list of the bundle's files"):
         prove(bundle, bundle.content_hash)
 

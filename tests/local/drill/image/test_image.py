@@ -12,7 +12,7 @@ from local.drill.image.prerequisites import MissingPrerequisite, provide
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Stand in for what would fetch or install something."""
+    """Replace functions that download or install something."""
 
 
 @pytest.fixture
@@ -134,13 +134,13 @@ def test_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch)
 
 def test_installs_what_is_missing_as_root_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apt = tmp_path / "apt-get"
-    apt.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    apt.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/requested\n')
     apt.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     said: list[str] = []
     provide("mmdebstrap", say=said.append)
-    assert (tmp_path / "asked").read_text() == "-qq update\n-qq install --yes mmdebstrap\n"
+    assert (tmp_path / "requested").read_text() == "-qq update\n-qq install --yes mmdebstrap\n"
     assert said == ["installing mmdebstrap on this machine with apt-get"]
 
 

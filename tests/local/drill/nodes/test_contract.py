@@ -77,8 +77,8 @@ def test_run_gives_the_environment_requested_for_and_nothing_of_ours(
     two: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_MACHINE", "x")
-    reported = two[0].run("env", env={"ASKED": "for it"}).stdout.splitlines()
-    assert "ASKED=for it" in reported
+    reported = two[0].run("env", env={"ADDED": "for it"}).stdout.splitlines()
+    assert "ADDED=for it" in reported
     assert "HOME=/root" in reported
     assert not [line for line in reported if line.startswith("SECRET_OF_THE_MACHINE")]
 

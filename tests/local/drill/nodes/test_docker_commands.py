@@ -28,7 +28,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def play(programs: Path, name: str, answers: dict[str, tuple[int, str]]) -> Path:
     """Put a program there that answers exactly these command lines and notes each; return the note."""
-    requested = programs / f"{name}.asked"
+    requested = programs / f"{name}.requested"
     cases = "".join(f"'{line}') printf '%s' '{said}'; exit {code} ;;\n" for line, (code, said) in answers.items())
     text = f"""#!/bin/sh
 echo "$*" >>{requested}

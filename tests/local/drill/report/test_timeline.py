@@ -16,7 +16,7 @@ def step(
     name: str, started: float | None, ended: float | None, state: str = "done", code: str | None = None
 ) -> StepRun:
     changes = ("wrote /etc/x",) if state == "done" else ()
-    cause, remedy = ("it is <broken>", "mend it") if code else (None, None)
+    cause, remedy = ("it is <broken>", "fix it") if code else (None, None)
     return StepRun(name, f"{name} is so", state, started, ended, {"apply": 0.2}, changes, 1, code, cause, remedy)
 
 
@@ -72,7 +72,7 @@ def test_a_step_that_waited_for_another_node_is_drawn_as_waiting_and_named_in_th
 def test_a_failed_step_reports_code_cause_and_remedy():
     reported = hover_text(step("slurmd", 1, 2, state="failed", code="LFN60"))
     assert "LFN60  it is <broken>" in reported
-    assert "remedy: mend it" in reported
+    assert "remedy: fix it" in reported
 
 
 def test_starts_that_overlap_are_one_act():
@@ -100,7 +100,7 @@ def test_a_node_without_a_report_is_reported_of():
 @pytest.mark.parametrize(("code", "expected"), [("LFN60", 1), (None, 0)])
 def test_the_summary_reports_each_failure_with_its_remedy(code: str | None, expected: int):
     lines = "\n".join(summary(run(script("w-1", step("slurmd", 1, 2, code=code)))))
-    assert lines.count("what to do: mend it") == expected
+    assert lines.count("what to do: fix it") == expected
     assert "mount.lustre (4)" in lines
 
 

@@ -219,7 +219,7 @@ def test_the_launcher_writes_its_arguments_into_its_log_unless_reported_otherwis
     assert tgi_settings([], {**TGI_ENVIRONMENT, **reported}).logs_arguments is logged
 
 
-def test_arguments_stand_above_the_environment():
+def test_arguments_override_the_environment():
     settings = tgi_settings([*LAUNCHER, "--max-batch-size", "8", "--port=80", "--json-output"], TGI_ENVIRONMENT)
     assert (settings.max_batch_size, settings.port) == (8, 80)
 
