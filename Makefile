@@ -50,12 +50,13 @@ real-parts: setup .tools/vllm/.ready ## nightly: tests with a real vLLM on CPUs 
 	@LLM_FLEET_REAL_PARTS=1 LLM_FLEET_VLLM=.tools/vllm/bin .venv/bin/python -m pytest -q tests/real_parts \
 		tests/lifecycle_scripts/metrics/test_real_prometheus.py
 
-lint: setup ## formatting, lint, import rules, shell
+lint: setup ## formatting, lint, import rules, shell, words of docs/style.md
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/lint-imports --no-logo
 	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shellcheck
 	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shfmt -d -i 2 -ci
+	@.venv/bin/python -m tools.check_words
 
 types: setup ## strict types
 	@.venv/bin/pyright

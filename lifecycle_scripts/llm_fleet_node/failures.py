@@ -50,7 +50,7 @@ class Code(Enum):
         "LFN20",
         "set the hook of the instance group in the fleet file or the construct, and deploy the stack again",
     )
-    NO_STEPS = ("LFN21", "remove names from `steps.skip`, or choose a hook that has steps for this role")
+    NO_STEPS = ("LFN21", "remove names from `scripts.skip`, or choose a hook that has steps for this role")
     RUNNING = ("LFN22", "wait until the run in the message has ended; its result is in report.json")
     STEP_UNKNOWN = ("LFN23", "choose a name from `bash on_create.sh --list`, and deploy the stack again")
     NEED_UNKNOWN = ("LFN24", "list in `needs` only steps of this release or your own steps")
@@ -271,7 +271,7 @@ class Code(Enum):
     )
     EXPORTER = (
         "LFN84",
-        "read `journalctl -u` of the unit in the message; if you do not need metrics, add the step to `steps.skip`",
+        "read `journalctl -u` of the unit in the message; if you do not need metrics, add the step to `scripts.skip`",
     )
     PACKAGE_MISSING = (
         "LFN85",

@@ -17,7 +17,7 @@ from llm_fleet_node.failures import Code as NodeCode  # noqa: E402
 
 FOLDER = ROOT / "docs" / "node-failures"
 PAGES = sorted(FOLDER.glob("*.md"))
-SECTIONS = ["What the node saw", "Why it happens", "What to do"]
+SECTIONS = ["Symptom", "Cause", "Remedy"]
 OPTIONAL = "Try it in the drill"
 CODES = [code.code for code in (*NodeCode, *HostCode)]
 """Codes of cluster nodes and of inference hosts."""

@@ -83,7 +83,7 @@ class Progress:
                     self._show(*held, f"synthesized in {float(synthesized['seconds']):.0f} s")  # with its warnings
                     held, started = [], time.monotonic()
                 elif finished := FINISHED.search(line):
-                    self._show(f"✅  {finished['stack']}: {resources}{time.monotonic() - started:.0f} s")
+                    self._show(f"✅  {finished['stack'].rstrip('.')}: {resources}{time.monotonic() - started:.0f} s")
                     started, resources = time.monotonic(), ""
                 if not ASSET.match(line):
                     held.append(line)
