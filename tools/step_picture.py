@@ -55,7 +55,7 @@ def _places(before: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:
     while len(columns) < len(before):
         free = [name for name in sorted(before) if name not in columns and before[name] <= columns.keys()]
         if not free:
-            raise ValueError(f"steps wait for one another: {sorted(before.keys() - columns.keys())}")
+            raise ValueError(f"steps wait for each other: {sorted(before.keys() - columns.keys())}")
         columns |= {name: max((columns[one] + 1 for one in before[name]), default=0) for name in free}
     places: dict[str, tuple[int, int]] = {}
     for column in range(max(columns.values()) + 1):

@@ -90,7 +90,7 @@ def test_line_ends_of_windows(fresh: FreshNode) -> None:
     fresh.sh(f"cp -p /root/on_create.sh {script}; sed -i 's/$/\\r/' {other}")
     code, cause = fresh.refuses()
     assert code == "LFN06"
-    assert "llm_fleet_node/start.py is " in cause
+    assert "llm_fleet_node/start.py has the digest " in cause
     fresh.sh(f"cp -p /root/start.py {other}")
     fresh.starts_well()
 

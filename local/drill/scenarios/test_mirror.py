@@ -114,7 +114,7 @@ def _changes(cluster: DrillCluster) -> list[str]:
 
 
 def _fetched(cluster: DrillCluster) -> int:
-    return sum(change.startswith("fetched ") for change in _changes(cluster))
+    return sum(change.startswith("downloaded ") for change in _changes(cluster))
 
 
 def _report(cluster: DrillCluster) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def test_something_else_is_mounted_at_the_place_of_lustre(cluster: DrillCluster,
     node = cluster.node(worker.name)
     node.run("sh", "-ec", f"mount {what} /fsx")
     try:
-        assert _refused(cluster, worker).startswith("LFN51 at /fsx there is ")
+        refused = _refused(cluster, worker)
+        assert refused.startswith("LFN51 ")
+        assert " is mounted at /fsx instead of " in refused
     finally:
         node.run("umount", "/fsx")
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}

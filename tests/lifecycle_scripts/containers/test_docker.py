@@ -124,7 +124,7 @@ def test_running_containers_are_not_lost_and_cost_no_node(node: Node) -> None:
     assert calls(node) == []
     STEP.verify(node)
     assert "Docker has its data in /var/lib/docker instead of /opt/dlami/nvme/docker" in said(node)
-    assert "left so: containers are running: train-1, train-2" in said(node)
+    assert "not changed: containers are running: train-1, train-2" in said(node)
     assert json.loads(node.host.read(DAEMON) or "")["data-root"] == "/opt/dlami/nvme/docker", "from its next start on"
 
 

@@ -97,7 +97,7 @@ class Desk:
         return self
 
     def submit(self, stage: str, *, nodes: int = 2, signals: signal.Signals | None = None, **environment: str) -> Ended:
-        """Run a stage as slurmd would: from a copy of its own, with the arguments of sbatch."""
+        """Run a stage as slurmd would: from a copy of the script, with Slurm's variables."""
         script = self.root / "spool" / SPOOLED
         shutil.copy(self.folder / f"{stage}.sbatch", script)
         (self.records / "calls").write_text("")

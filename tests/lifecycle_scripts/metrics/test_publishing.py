@@ -155,7 +155,7 @@ def test_what_is_not_taken_waits_and_is_reported_once(tmp_path: Path, service: S
     assert made.once().waiting == 2
     assert made.once().waiting == 0
     assert len(service.events) == 3
-    assert said[-1] == "publishing works again, 3 of them"
+    assert said[-1] == "publishing works again, 3 samples sent"
 
 
 def test_an_hour_is_kept_and_no_more(tmp_path: Path, service: Service) -> None:

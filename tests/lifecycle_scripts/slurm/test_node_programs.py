@@ -85,7 +85,7 @@ def test_a_node_that_is_well_asks_no_one(machine: Machine) -> None:
         ("disk /gone 1", "/gone does not answer"),
         ("room /fsx 99999999999", " MiB left, less than 99999999999 MiB"),
         ("room /fsx/not/yet 99999999999", "/fsx/not/yet has "),
-        ("color blue", "health_check.conf has the unknown check color\n"),
+        ("color blue", "health_check.conf has the unknown check color"),
     ],
 )
 def test_what_makes_a_node_sick(machine: Machine, conf: str, reported: str) -> None:
