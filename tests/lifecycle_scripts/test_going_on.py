@@ -1,4 +1,4 @@
-"""State and lock: a run continues where the previous one stopped, for whatever reason, and never at the same time as another."""
+"""State and lock: a run continues where the previous one stopped, and never runs at the same time as another."""
 
 import json
 import os
@@ -173,7 +173,7 @@ def test_a_disk_that_is_full_is_reported_and_never_green(worker: Node, place: st
 
 @pytest.mark.parametrize("also", [(), ("report.json.new",), ("report.json.new", "llm-fleet.log")])
 def test_a_full_disk_below_screen_and_report_leaves_no_earlier_ok(worker: Node, also: tuple[str, ...]) -> None:
-    """HyperPod writes what scripts say into a file on the same disk as their own log: if it is full, neither can be written."""
+    """HyperPod's file with the scripts' output is on the same disk as their own log: if it is full, both fail."""
     worker.publish(step_files={"one": step("one")})
     assert worker.run().report["code"] == "OK"
     for name in also:

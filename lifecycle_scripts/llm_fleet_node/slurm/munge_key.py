@@ -61,7 +61,11 @@ def _check_roots_alone(host: Host, *paths: str) -> None:
         found = host.path(path).lstat()
         if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
             reported = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
-            fail(Code.MUNGE_KEY, f"{path} must be writable only for root, and not a link ({reported})", final=True)
+            fail(
+                Code.MUNGE_KEY,
+                f"{path} must belong to root, be writable only for root and not be a link ({reported})",
+                final=True,
+            )
 
 
 def _make(host: Host, place: str) -> None:

@@ -188,7 +188,9 @@ def test_a_full_disk_is_reported_with_its_numbers(
     with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
     reported(
-        5, failure.value, "remedy: free space on the disk in the message, or give the instance group a larger secondary EBS volume"
+        5,
+        failure.value,
+        "remedy: free space on the disk in the message, or give the instance group a larger secondary EBS volume",
     )
 
 

@@ -174,9 +174,7 @@ def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pyte
 def test_ports_given_away_again_are_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
-    refused(
-        Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620"
-    )
+    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620")
 
 
 @pytest.mark.parametrize(

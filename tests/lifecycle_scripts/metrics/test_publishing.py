@@ -1,4 +1,4 @@
-"""Requests are signed, of the documented form and within its limits; rejected values are kept, and the error is reported."""
+"""Requests are signed, of the documented form and size; rejected values are kept, and the error is reported."""
 
 import json
 import math

@@ -124,7 +124,11 @@ def test_a_full_disk_is_reported_before_anything_is_fetched(root: Path, monkeypa
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
     refused(
-        Code.DISK_FULL, fetch, node_of(root, big), "enroot", match="has 11 bytes free, but 1 files to download need 10500"
+        Code.DISK_FULL,
+        fetch,
+        node_of(root, big),
+        "enroot",
+        match="has 11 bytes free, but 1 files to download need 10500",
     )
     assert requested(root) == []
 

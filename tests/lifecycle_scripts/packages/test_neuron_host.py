@@ -213,7 +213,9 @@ def test_a_driver_and_runtime_that_do_not_go_together_are_reported(
 
 def test_packages_that_the_image_lacks_are_reported(root: Path, debs: AptRepository) -> None:
     image(root, debs, "2.26.10.0", "2.28.1", RUNTIME)
-    with pytest.raises(Failure, match="is configured, but the node has no aws-neuronx-collectives, aws-neuronx-tools") as failure:
+    with pytest.raises(
+        Failure, match="is configured, but the node has no aws-neuronx-collectives, aws-neuronx-tools"
+    ) as failure:
         run(root, neuron=neuron("2.28.1", "verify"))
     assert failure.value.code is Code.NEURON_PACKAGES
 
@@ -238,7 +240,12 @@ def test_a_package_that_was_upgraded_behind_our_back_is_reported(
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    refused(Code.NEURON_PACKAGES, STEP.verify, node, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, but 2\.28\.23\.0 is pinned")
+    refused(
+        Code.NEURON_PACKAGES,
+        STEP.verify,
+        node,
+        match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, but 2\.28\.23\.0 is pinned",
+    )
     STEP.apply(node)
     STEP.verify(node)
 

@@ -82,7 +82,10 @@ def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path:
     node = bare(tmp_path)
     file(tmp_path, SHARED, "known to others")
     (tmp_path / path).chmod(0o777)
-    with pytest.raises(Failure, match=rf"LFN56  /{path} must be writable only for root, and not a link \(mode .rwxrwxrwx, owner "):
+    with pytest.raises(
+        Failure,
+        match=rf"LFN56  /{path} must belong to root, be writable only for root and .* \(mode .rwxrwxrwx, owner ",
+    ):
         STEP.apply(node)
     assert not (tmp_path / "etc/munge/munge.key").exists()
 
@@ -91,7 +94,9 @@ def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
     node = controller(tmp_path)
     (tmp_path / "fsx/.llm-fleet").mkdir()
     (tmp_path / "fsx/.llm-fleet").chmod(0o777)
-    with pytest.raises(Failure, match=r"LFN56  /fsx/\.llm-fleet must be writable only for root, and not a link"):
+    with pytest.raises(
+        Failure, match=r"LFN56  /fsx/\.llm-fleet must belong to root, be writable only for root and not be a link"
+    ):
         STEP.apply(node)
     assert list((tmp_path / "fsx/.llm-fleet").iterdir()) == []
 
@@ -101,7 +106,10 @@ def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
     file(tmp_path, "/fsx/theirs", "known to others")
     (tmp_path / SHARED).parent.mkdir(parents=True)
     (tmp_path / SHARED).symlink_to(tmp_path / "fsx/theirs")
-    with pytest.raises(Failure, match=r"LFN56  .*munge\.key must be writable only for root, and not a link \(mode lrwxrwxrwx"):
+    with pytest.raises(
+        Failure,
+        match=r"LFN56  .*munge\.key must belong to root, be writable only for root and not be a link \(mode lrwxrwxrwx",
+    ):
         STEP.apply(node)
 
 

@@ -146,7 +146,9 @@ def test_a_holder_elsewhere_is_waited_for_and_reported(folder: Path, monkeypatch
     held(folder, 1)
     monkeypatch.setattr(module, "_SAY_EVERY", 0.1)
     said: list[str] = []
-    with pytest.raises(Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*has not finished thing after .*current work: installing") as reported:
+    with pytest.raises(
+        Failure, match=r"LFN133  ip-10-1-0-99 \(process 7.*has not finished thing after .*current work: installing"
+    ) as reported:
         build_once(
             SharedLock(folder / "locks", "thing"), is_done=lambda: False, build=never, say=said.append, seconds=0.4
         )

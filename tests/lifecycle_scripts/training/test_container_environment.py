@@ -93,7 +93,10 @@ def test_a_failed_import_leaves_no_image_and_no_login(image_node: Node) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is incomplete: 96 of "), ("b'#!/bin/sh'", "is not a squashfs")],
+    [
+        ("b'hsqs' + bytes(36) + b'\\xff' * 8 + bytes(48)", "is incomplete: 96 of "),
+        ("b'#!/bin/sh'", "is not a squashfs"),
+    ],
 )
 def test_an_import_that_leaves_no_whole_image_is_not_believed(image_node: Node, content: str, words: str) -> None:
     program(image_node.host.root, "enroot", f"open(a[2], 'wb').write({content})")

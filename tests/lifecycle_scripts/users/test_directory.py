@@ -70,8 +70,8 @@ if a[2] not in read('/cached').split(): write('/requests', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
-# SSSD contacts no server before the first request, and says Online until then; sssctl asks it by the InfoPipe, of the package
-# sssd-dbus.
+# SSSD contacts no server before the first request, and says Online until then; sssctl asks it by the InfoPipe, of the
+# package sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
 if not os.path.exists(root + '/usr/libexec/sssd/sssd_ifp'): sys.exit('InfoPipe operation failed.')

@@ -290,7 +290,7 @@ def test_without_shared_storage_names_of_nodes_are_taken_at_first_monitoring(tmp
     assert "users need an SSH agent" in said(node)
     assert applied(STEP, node) == []
     file(tmp_path, host_keys.CLIENT_CONFIG, "")
-    with pytest.raises(Failure, match="ssh does not use .*: check that ssh_config includes it"):
+    with pytest.raises(Failure, match=r"ssh does not use .*: check that ssh_config includes it"):
         STEP.verify(node)
 
 

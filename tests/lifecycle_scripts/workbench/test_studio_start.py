@@ -66,7 +66,10 @@ def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
     assert list((tmp_path / MOUNTS / "fs-1").iterdir()) == []
 
 
-@pytest.mark.parametrize(("ids", "reported"), [((), "no FSx for Lustre file system is attached to this space"), (("fs-1", "fs-2"), "so /fsx is not linked")])
+@pytest.mark.parametrize(
+    ("ids", "reported"),
+    [((), "no FSx for Lustre file system is attached to this space"), (("fs-1", "fs-2"), "so /fsx is not linked")],
+)
 def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, ids: tuple[str, ...], reported: str):
     mount(tmp_path, *ids)
     done = start(tmp_path)
