@@ -31,18 +31,18 @@ from local.drill.work_folder import image_folder
 _NEURON_DRIVER = "2.25.4.0"
 """Version of the Neuron driver on the HyperPod AMI of 2026-01-25, by the AMI's release notes."""
 _AT_ONCE = 4
-"""Nodes that the platform's part is done on at the same time: more do not help on two cores."""
+"""Nodes that the platform configures in parallel: more do not help on two cores."""
 
 
 class ScriptsFailed(AssertionError):
-    """Scripts ended with an exit code other than 0, or not in time; the message says which and what they said last."""
+    """Scripts ended with an exit code other than 0, or not in time; the message has their names and last output."""
 
 
 class DrillCluster:
-    """One HyperPod-shaped cluster. Make it inside its back end's context, which ends its nodes."""
+    """One HyperPod cluster. Create it inside its back end's context, which ends its nodes."""
 
     def __init__(self, aws: EmbeddedAws, cluster: str, backend: Backend, journal: Journal) -> None:
-        """Take the embedded AWS that the cluster `cluster` was deployed to, and what makes nodes."""
+        """`cluster` is deployed in the embedded AWS; `nodes` creates nodes."""
         self.aws = aws
         self.backend = backend
         self.journal = journal
@@ -50,7 +50,7 @@ class DrillCluster:
         self.bundle, self.proof = self._take_bundle()
         self.nodes: dict[str, Node] = {}
         self.shared = backend.folder / "shared"
-        """What all nodes see: see `stand_ins.shared`."""
+        """Folders that all nodes share: see `stand_ins.shared`."""
         self.script_runs: list[ScriptRun] = []
         """Every start of a node so far."""
         self.services = Services(backend, aws.endpoint)
@@ -58,7 +58,7 @@ class DrillCluster:
         self._interpreter = interpreter.wanted_by(self.bundle.manifest, image_folder())
 
     def boot(self) -> None:
-        """Make and boot all nodes, and do the platform's part up to the scripts.
+        """Create and boot all nodes, and do the platform's part up to the scripts.
 
         Source: assumption hyperpod-agent-files
         """
@@ -170,7 +170,7 @@ class DrillCluster:
         """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `KeyError`."""
         found = [one for one in self.view.instances if name in (one.name, one.host_name)]
         if not found:
-            raise KeyError(f"no node is called {name}: there are {', '.join(one.name for one in self.view.instances)}")
+            raise KeyError(f"unknown node {name}; allowed: {', '.join(one.name for one in self.view.instances)}")
         return found[0]
 
     def node(self, name: str) -> Node:
@@ -281,7 +281,7 @@ class DrillCluster:
         return self.aws.bundle(uri)
 
     def _lay_out_devices(self, instance: Instance) -> None:
-        """Give the node its type's devices, as its machine has them from boot on."""
+        """Add the devices of the node's instance type, which a machine has from boot on."""
         facts = facts_of(self.view.group(instance.group).instance_type)
         if facts and facts.accelerator == "neuron":
             devices.lay_out(self.nodes[instance.name], facts, driver=_NEURON_DRIVER)

@@ -1,4 +1,4 @@
-"""A cluster as its service describes it: what the platform imitations bring to life."""
+"""A cluster as its service describes it: the input of the emulated platforms."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +57,7 @@ class FileSystem:
     dns_name: str
     mount_name: str | None
     id: str = ""
-    """What ParallelCluster knows it by: the file system's id, of OpenZFS that of its root volume."""
+    """Its id in ParallelCluster: the file system's id, for OpenZFS the root volume's."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A fleet file, deployed to the embedded AWS: where the drill gets groups, nodes and scripts from."""
+"""Deploys a fleet file to the embedded AWS, and reads groups, nodes and scripts from it."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class EmbeddedAws:
 
     @property
     def endpoint(self) -> str:
-        """Where it listens on this machine's loopback interface."""
+        """Its endpoint on this machine's loopback interface."""
         return self._aws.endpoint
 
     def client(self, service: str) -> Any:
-        """Return a boto3 client that may do everything."""
+        """Return a boto3 client with all permissions."""
         return self._aws.client(service)
 
     def deploy(self, fleet_file: Path) -> None:
         """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`."""
-        from llm_fleet.fleet_file.load import load_fleet  # brings the CDK: only where it is needed
+        from llm_fleet.fleet_file.load import load_fleet  # imports the CDK: only when needed
 
         fleet = load_fleet(fleet_file)
         self._aws.region = fleet.region
@@ -130,7 +130,7 @@ class EmbeddedAws:
         ]
 
     def bundle(self, source_s3_uri: str) -> tuple[Bundle, list[str]]:
-        """Take the bundle out of its bucket; return it, and what proves that it is what was synthesized."""
+        """Fetch the bundle from its bucket; return it, and the results of its verification."""
         bundle = fetch(self.client("s3"), source_s3_uri)
         known = self._hashes.get(bundle.prefix.rsplit("/", 1)[0], "")
         return bundle, prove(bundle, known)

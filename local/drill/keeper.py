@@ -20,7 +20,7 @@ READY, FAILED = "ready", "failed"
 
 
 def place() -> Path:
-    """Return where the keeper listens."""
+    """Return the path of the keeper's socket."""
     return work_folder() / "keeper.sock"
 
 
@@ -28,7 +28,7 @@ class Keeper:
     """Brings one cluster up and keeps it until a request to end."""
 
     def __init__(self, fleet_file: Path, *, workers: int | None, backend: str) -> None:
-        """Take what to bring up (see `open_cluster`)."""
+        """The arguments of `open_cluster`."""
         self._open = lambda: open_cluster(fleet_file, workers=workers, backend=backend, listener=self._hear)
         self._entries: list[Entry] = []
         self._news = threading.Condition()
@@ -77,7 +77,7 @@ class Keeper:
             self._end.set()
             return 0
         if self._cluster is None:
-            say("the cluster is not there yet")
+            say("the cluster is not up yet")
             return 1
         return _VERBS[verb](self._cluster, arguments, say)
 
@@ -113,7 +113,7 @@ def _check(cluster: DrillCluster, _: list[str], say: Say) -> int:
 def _kill(cluster: DrillCluster, names: list[str], say: Say) -> int:
     for name in names:
         cluster.lose(name)
-        say(f"{name} is gone; Slurm notices, and the platform replaces it: see `check`")
+        say(f"{name} is lost; Slurm marks it down, and the platform replaces it: see `check`")
     return 0
 
 

@@ -33,19 +33,19 @@ VARIANTS = ("slurm", "bare")
 
 
 class ImageError(RuntimeError):
-    """An image could not be built; the message has the end of what the build said."""
+    """An image could not be built; the message has the end of the build's output."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A node image: folders that are laid over one another."""
+    """A node image: layers of an overlay."""
 
     variant: str
     """`slurm`: shaped like the HyperPod Slurm AMI. `bare`: the same without Slurm, MUNGE and MariaDB."""
     layers: tuple[Path, ...]
     """Roots, the topmost first."""
     packages: Path
-    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: what a mirror is to serve."""
+    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: the content of a mirror."""
 
 
 class Images:
@@ -60,10 +60,10 @@ class Images:
         """Return the image, built first (about a minute) if it is not there or its recipe has changed.
 
         Raises `ImageError` when the build fails and `MissingPrerequisite` when the machine lacks what it needs.
-        A build that is killed leaves nothing that is taken for an image.
+        A killed build leaves no incomplete image.
         """
         if variant not in VARIANTS:
-            raise ImageError(f"no image {variant!r}: there are {', '.join(VARIANTS)}")
+            raise ImageError(f"unknown image {variant!r}; allowed: {', '.join(VARIANTS)}")
         release = distributions()[distribution]
         base_key, slurm_key = recipe_keys(release)
         with self._alone():
@@ -96,7 +96,7 @@ class Images:
 
     @contextmanager
     def _alone(self) -> Generator[None]:
-        """Let one process build at a time; the next one finds what it built, and clears away what it left half done."""
+        """Let one process build at a time; the next one uses its image, or removes its incomplete build."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with open(self._folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -106,7 +106,7 @@ class Images:
 
 
 def recipe_keys(release: Distribution) -> tuple[str, str]:
-    """Return the keys of the base layer and of the Slurm layer: another key for every change of what they are made of.
+    """Return the keys of the base layer and of the Slurm layer: they change with every input of the build.
 
     Images do not follow changes in the distribution's archive: delete the folder to build them again.
     """

@@ -1,6 +1,6 @@
-"""What HyperPod's agents do on a node around the lifecycle scripts.
+"""Emulates HyperPod's agents on a node, before and after the lifecycle scripts.
 
-Imitated, in the order in which it happens (SageMaker developer guide, HyperPod with Slurm; what is read and called by
+Emulated, in this order (SageMaker developer guide, HyperPod with Slurm; what is read and called by
 the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 
 1. the machine is there: munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on the

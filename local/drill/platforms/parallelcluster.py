@@ -1,6 +1,6 @@
-"""What AWS ParallelCluster does on a node around its custom actions.
+"""Emulates AWS ParallelCluster on a node, before and after its custom actions.
 
-Imitated, in the order in which it happens (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
+Emulated, in this order (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
 package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 
 1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Nodes of queues know their name in

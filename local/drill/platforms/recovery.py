@@ -1,8 +1,8 @@
 """HyperPod's recovery of nodes: it performs requests made in Slurm, and replaces a machine that was lost.
 
-Imitated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
+Emulated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
 `Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
-itself (NodeRecovery=Automatic). Not imitated: how long that takes (20 to 30 minutes), and that a replacement that fails
+itself (NodeRecovery=Automatic). Not emulated: how long that takes (20 to 30 minutes), and that a replacement that fails
 is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
 loss is seen first: its job goes on a spare.
 """

@@ -1,4 +1,4 @@
-"""Gathers a run's report from the cluster, and writes it down."""
+"""Collects a run's report from the cluster, and writes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPANS = (
     ("scripts", "scripts-ended", "until the last script has ended, its report in S3"),
     ("replace", "recovered", "from the start of a replacement to a healthy node"),
 )
-"""What is measured: from an entry of the first kind to the next of the second, and what that is."""
+"""Measured spans: from an event of the first type to the next of the second, and their description."""
 
 
 def collect(cluster: DrillCluster, *, title: str, verdict: str, training: Training | None = None) -> Run:

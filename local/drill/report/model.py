@@ -1,4 +1,4 @@
-"""What a report is made of: one run of the drill, as plain values."""
+"""The data of a report: one run of the drill."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class StandInUse:
 
 @dataclass(frozen=True)
 class Environment:
-    """The making of the environment: one node builds it, the others find it whole."""
+    """The build of the training environment: one node builds it, the others use it."""
 
     builder: str
     seconds: float

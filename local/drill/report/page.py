@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no script, no other file, no network."""
+"""The report as one self-contained HTML page, without scripts or other files."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _stand_ins(run: Run) -> str:
     )
     settings = ", ".join(f"{name}={value}" for name, value in run.profile.items())
     return (
-        "<h2>What was not real</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were the real ones. Played by a "
+        "<h2>Stand-ins</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were the real programs. Replaced by a "
         f"stand-in:</p><table><tr><th></th><th>calls</th><th>plays</th><th>refuses</th><th>cannot</th></tr>{rows}"
         f"</table><p>Slurm's settings that differ from production, so that nothing is waited for: "
         f"<code>{escape(settings)}</code>. VPC DNS was <code>/etc/hosts</code>.</p>"

@@ -28,6 +28,6 @@ def summary(run: Run) -> list[str]:
             lines.append(f"  {script.node}: {script.code} {script.cause or 'no report'}")
     if run.stand_ins:
         used = ", ".join(f"{use.name} ({use.calls})" for use in run.stand_ins)
-        lines.append(f"  played by a stand-in (calls): {used}")
+        lines.append(f"  replaced by a stand-in (calls): {used}")
     lines += [f"  {line}" for line in run.proof]
     return lines

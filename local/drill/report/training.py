@@ -34,8 +34,8 @@ def of_environment(environment: Environment) -> tuple[str, str]:
     """Return the seconds that its making took, and in words what that is."""
     return (
         f"{environment.seconds:.1f} s",
-        f"to build the environment of jobs, once, on {environment.builder}; {environment.waited} other nodes found it "
-        f"whole, and each verified it in at most {environment.verify_seconds:.2f} s",
+        f"to build the training environment, once, on {environment.builder}; {environment.waited} other nodes found it "
+        f"complete, and each verified it in at most {environment.verify_seconds:.2f} s",
     )
 
 
@@ -49,8 +49,8 @@ def lines(training: Training) -> list[str]:
 def _numbers(training: Training) -> list[tuple[str, str]]:
     return [
         (f"{training.seconds_to_first_step:.1f} s", "from the loss of a node to the first step after it"),
-        (str(training.steps_lost), "steps were lost with it and taken again"),
-        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps went into checkpoints"),
+        (str(training.steps_lost), "steps were lost with it and run again"),
+        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps was spent on checkpoints"),
     ]
 
 
@@ -67,5 +67,5 @@ def _verdict(training: Training) -> str:
     if training.is_same and training.is_same_curve:
         return "Both ended with the same parameters, bit by bit, and each step had the same loss."
     if training.is_same:
-        return "Both ended with the same parameters, but steps had another loss: that is not to be."
+        return "Both ended with the same parameters, but steps had another loss: this is an error."
     return "They ended with other parameters: what was trained depends on the loss of a node."

@@ -144,7 +144,7 @@ def test_degrees_that_it_does_not_have_are_refused(model_folder: Path, degree: s
     [
         ({}, True, Code.NEURON_STACK, "torch-neuronx is not installed"),
         ({"torch-neuronx": "2.13.3.0"}, False, Code.NEURON_NATIVE, "2.13.3.0 is native TorchNeuron"),
-        ({"torch-neuronx": "2.9.0.2.15.32035"}, True, Code.NEURON_STACK, "neuronx_distributed is not installed"),
+        ({"torch-neuronx": "2.9.0.2.15.32035"}, True, Code.NEURON_STACK, "is installed without neuronx_distributed"),
         (
             {"torch-neuronx": "1.13.1.1.13.0", "neuronx-distributed": "0.6.0"},
             True,

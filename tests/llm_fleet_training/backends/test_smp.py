@@ -64,14 +64,14 @@ def test_the_librarys_seed_may_be_another_than_the_runs(tmp_path: Path):
     [
         ("{", "cannot be read"),
         ([1], "is not a JSON object"),
-        ({"tensor_parallel_degree": 8}, "tensor_parallel_degree is 8, and the run's tensor_parallel is 1"),
-        ({"tensor_parallel_seed": "8"}, "random_seed is '8', which is no number"),
+        ({"tensor_parallel_degree": 8}, "tensor_parallel_degree is 8, but the run's tensor_parallel is 1"),
+        ({"tensor_parallel_seed": "8"}, "random_seed is '8', which is not a number"),
         ({"partitions": 2}, "partitions is not a key of SMP v2"),
-        ({"allow_empty_shards": 1}, "which is no true or false"),
-        ({"activation_loading_horizon": True}, "which is no number"),
+        ({"allow_empty_shards": 1}, "which is not true or false"),
+        ({"activation_loading_horizon": True}, "which is not a number"),
         ({"activation_loading_horizon": 0}, "must be 1 or more"),
         ({"expert_parallel_degree": 2}, "have no experts"),
-        ({"sm_activation_offloading": True}, "nothing is offloaded"),
+        ({"sm_activation_offloading": True}, "but has no effect"),
         ({"partitions": 2, "random_seed": 1.5}, "partitions is not a key of SMP v2; random_seed is 1.5"),
     ],
 )
@@ -247,6 +247,6 @@ def test_without_the_library_or_a_gpu_it_does_not_start(
     assert failure.value.code is Code.SMP_STACK
     module: Any = import_module("tests.llm_fleet_training.stand_ins.smp")
     module.install(monkeypatch)
-    with pytest.raises(Failure, match="shows none to this process") as failure:
+    with pytest.raises(Failure, match="this process finds none on ") as failure:
         backend.start()
     assert failure.value.code is Code.BACKEND

@@ -67,7 +67,7 @@ def test_a_file_that_did_not_arrive_makes_no_checkpoint(tmp_path: Path):
 
     checkpoints = Checkpoints(tmp_path)
     part = checkpoints.begin(2)
-    with pytest.raises(Failure, match=r"other\.bin, of which 5 bytes were written, is not there") as failure:
+    with pytest.raises(Failure, match=r"other\.bin, of which 5 bytes were written, is missing") as failure:
         checkpoints.commit(part, record(2), {"other.bin": FileRecord(5, "")})
     assert failure.value.code.code == "LFJ15"
     assert checkpoints.steps() == []

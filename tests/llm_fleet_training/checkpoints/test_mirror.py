@@ -124,7 +124,7 @@ def test_a_start_without_the_aws_cli_is_reported_before_anything_is_trained(run:
     assert run.train(steps=2, mirror=None).codes == [0]
     without = run.train(steps=6, more={"environment": {"PATH": "/nowhere"}})
     assert (without.codes, "step 3/6" in without.said) == ([3], False), "no restart fixes it"
-    assert "LFJ17: checkpoints are to be copied to s3://bucket/run/, and there is no `aws`" in without.said
+    assert "LFJ17: `aws` is missing, which copies checkpoints to s3://bucket/run/" in without.said
 
 
 def test_slow_copies_hold_nothing_up_and_are_not_pruned_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

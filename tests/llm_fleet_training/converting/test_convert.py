@@ -218,11 +218,11 @@ def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[st
 
     assert "LFJ37: there is no complete checkpoint in " in refused()
     assert "LFJ37: " in refused("--step", "4")
-    assert "LFJ01: --step 'x' is no number" in refused("--step", "x")
+    assert "LFJ01: --step 'x' is not a number" in refused("--step", "x")
     place = _checkpoint(folder, weights(), degree=2)
     good = json.loads((place / "checkpoint.json").read_text())
     _change(place, {**good, "layout": "stone"})
-    assert "has the layout 'stone'; tensor-slices and distributed-checkpoint are known here" in refused()
+    assert "has the layout 'stone'; supported: tensor-slices and distributed-checkpoint" in refused()
     _change(place, {**good, "degrees": {"tensor": 4}})
     assert "has no model-tp00-of-04.safetensors, of tensor parallel 4" in refused()
     _change(place, good)
@@ -231,7 +231,7 @@ def test_what_cannot_be_converted(folder: Path, capsys: pytest.CaptureFixture[st
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     assert "model-tp01-of-02.safetensors is damaged: its SHA-256 differs from the record" in refused()
     (folder / "weights" / "config.json").write_text(json.dumps({**CONFIG, "num_hidden_layers": 3}))
-    assert "is of another model than config.json: layers 2" in refused()
+    assert "belongs to another model than config.json: layers 2" in refused()
 
 
 def test_weights_that_are_missing_or_of_other_shapes(folder: Path, capsys: pytest.CaptureFixture[str]):

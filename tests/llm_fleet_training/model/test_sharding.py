@@ -39,8 +39,8 @@ def test_fewer_heads_of_keys_than_ranks_are_held_by_consecutive_ranks():
     ("changes", "degree", "words"),
     [
         ({}, 3, "does not divide the model's 4 attention heads"),
-        ({"vocab_size": 255}, 2, "does not divide the model's 255 words"),
-        ({"intermediate_size": 63}, 2, "63 columns"),
+        ({"vocab_size": 255}, 2, "does not divide the model's 255 vocabulary entries"),
+        ({"intermediate_size": 63}, 2, "63 feed-forward columns"),
         ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 8}, 2, "the model's 3 key-value heads"),
     ],
 )

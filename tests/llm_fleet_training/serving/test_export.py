@@ -99,10 +99,16 @@ def test_what_is_requested_is_what_the_service_asks(torch: object):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--server", "tgy"], "LFJ01: --server 'tgy' is not known; tgi, hugging-face-vllm, aws-vllm"),
-        (["--instance-type", "inf2.small"], "LFJ01: --instance-type 'inf2.small' is not known; inf2.xlarge"),
-        (["--instance-type", "trn2.48xlarge"], "LFJ01: tgi does not run on trn2.48xlarge: inf2, trn1 are its families"),
-        (["--tensor-parallel", "3"], "LFJ01: on inf2.xlarge a model is spread over 1, 2 cores, not 3"),
+        (["--server", "tgy"], "LFJ01: unknown value 'tgy' for --server; allowed: tgi, hugging-face-vllm, aws-vllm"),
+        (
+            ["--instance-type", "inf2.small"],
+            "LFJ01: unknown value 'inf2.small' for --instance-type; allowed: inf2.xlarge",
+        ),
+        (
+            ["--instance-type", "trn2.48xlarge"],
+            "LFJ01: tgi does not run on trn2.48xlarge; allowed families: inf2, trn1",
+        ),
+        (["--tensor-parallel", "3"], "LFJ01: tensor parallel 3 does not fit inf2.xlarge; allowed: 1, 2 cores"),
         (["--batch-size", "0"], "LFJ01: llm_fleet_training export: argument --batch-size: 0 must be 1 or more"),
     ],
 )
@@ -117,7 +123,7 @@ def test_servers_that_cannot_be(
 def test_without_optimum(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     programs.without("optimum-cli")
     assert _export(folder) == 3
-    assert "LFJ38: there is no optimum-cli on this node's PATH: " in capsys.readouterr().err
+    assert "LFJ38: optimum-cli is not on this node's PATH: " in capsys.readouterr().err
 
 
 def test_an_export_that_fails_leaves_nothing(
@@ -145,7 +151,7 @@ def test_a_model_that_is_not_whole_is_not_exported(
     assert "LFJ34: " in capsys.readouterr().err
     shutil.rmtree(folder / "huggingface")
     assert _export(folder) == 3
-    assert "is no whole model: it is not there" in capsys.readouterr().err
+    assert "is not a complete model: it does not exist" in capsys.readouterr().err
     assert _register(folder) == 3
     assert "run the stages before this one" in capsys.readouterr().err
 
@@ -155,7 +161,7 @@ def test_servers_that_compile_themselves_get_the_plain_model(
 ):
     own = ["--server", "aws-vllm", "--instance-type", "trn1.32xlarge"]
     assert _export(folder, *own) == 0
-    assert "aws-vllm compiles what it does not find" in capsys.readouterr().out
+    assert "aws-vllm compiles models itself" in capsys.readouterr().out
     assert programs.optimum is None
     assert _register(folder, *own) == 0
     place = programs.bucket / "tiny"
@@ -186,7 +192,7 @@ def test_another_model_is_never_overwritten_unless_that_is_said(
 def test_files_of_someone_else_are_another_model(folder: Path, programs: Programs, capsys: pytest.CaptureFixture[str]):
     put(programs.bucket, {"tiny/weights.bin": b"?", "tiny-other/config.json": b"{}"})
     assert _register(folder) == 3
-    assert f"LFJ39: {TO} holds another model, that llm-fleet did not put there: weights.bin" in capsys.readouterr().err
+    assert f"LFJ39: {TO} holds another model, that llm-fleet did not upload: weights.bin" in capsys.readouterr().err
 
 
 def test_an_upload_that_was_broken_off_has_no_marker_and_goes_on(

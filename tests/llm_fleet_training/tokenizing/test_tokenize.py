@@ -140,16 +140,16 @@ GOOD = _lines(TEXT)
     [
         ("a.jsonl", GOOD + b'{"text": "cut o', "a.jsonl:5: Unterminated string"),
         ("a.jsonl", GOOD + b"[1]\n", "a.jsonl:5: the line is not a JSON object"),
-        ("a.jsonl", GOOD + b'\n{"body": "x"}\n', "a.jsonl:6: no field 'text'; there are body"),
-        ("a.jsonl", GOOD + b'{"text": 1}\n', "a.jsonl:5: the field 'text' is no text"),
-        ("a.jsonl", GOOD + b'{"text": "\\ud800"}\n', "a.jsonl:5: the text has half a pair of surrogates"),
+        ("a.jsonl", GOOD + b'\n{"body": "x"}\n', "a.jsonl:6: no field 'text'; its fields: body"),
+        ("a.jsonl", GOOD + b'{"text": 1}\n', "a.jsonl:5: the field 'text' is not a string"),
+        ("a.jsonl", GOOD + b'{"text": "\\ud800"}\n', "a.jsonl:5: the text has an unpaired surrogate"),
         ("a.jsonl", GOOD + b'{"text": "\xe4"}\n', "a.jsonl:5: not UTF-8: invalid continuation byte (0xe4)"),
         ("a.txt", b"one\ntwo\n\xff\n", "a.txt:3: not UTF-8: invalid start byte (0xff)"),
-        ("a.jsonl.gz", gzip.compress(GOOD)[:-20], "a.jsonl.gz: it is cut off, or no gzip file"),
+        ("a.jsonl.gz", gzip.compress(GOOD)[:-20], "a.jsonl.gz: the file is truncated, or not a gzip file"),
         ("a.jsonl.gz", b"text", "a.jsonl.gz: the file is truncated, or not a gzip file: Not a gzipped file"),
         ("a.jsonl.zst", b"text", "a.jsonl.zst: zstd: "),
-        ("a.jsonl", b"\n\n", "there is no text in "),
-        ("a.txt", b" \n", "there is no text in "),
+        ("a.jsonl", b"\n\n", "no text in "),
+        ("a.txt", b" \n", "no text in "),
         ("a.parquet", b"PAR1", "a.parquet is neither .txt nor .jsonl"),
     ],
 )
@@ -177,8 +177,8 @@ def test_of_several_broken_units_the_first_is_reported_by_every_number_of_proces
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("/nowhere", "/nowhere is not there"),
-        ("weights", "weights holds no file of text"),
+        ("/nowhere", "/nowhere does not exist"),
+        ("weights", "weights has no text file"),
     ],
 )
 def test_data_that_is_nowhere(run: Path, capsys: pytest.CaptureFixture[str], given: str, said: str):
@@ -193,7 +193,7 @@ def test_a_tokenizer_of_more_words_than_the_model(run: Path, tmp_path: Path, cap
     put(tmp_path, {"a.txt": b"text"})
     put(run / "weights", {"config.json": json.dumps({**CONFIG, "vocab_size": 300}).encode()})
     assert _tokenize(run, "--data", str(tmp_path / "a.txt")) == 3
-    assert "tokenizer.json has ids up to 319, and the model of " in capsys.readouterr().err
+    assert "tokenizer.json has ids up to 319, but the model in " in capsys.readouterr().err
 
 
 def test_what_ends_a_document_is_reported_by_tokenizer_or_config(

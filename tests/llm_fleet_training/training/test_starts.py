@@ -16,15 +16,15 @@ from tests.llm_fleet_training.runs import PYTHON, ROOT, Run, free_port, write_to
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"tensor_parallel": 3}, "LFJ04", "tensor parallel 3 does not divide 1 processes"),
     ({"tensor_parallel": 3}, "LFJ04", "tensor parallel 3 does not divide the model's 4 attention heads"),
-    ({"micro_batch": 3}, "LFJ05", "global batch 4 is no multiple of micro batch 3 x data degree 1"),
+    ({"micro_batch": 3}, "LFJ05", "global batch 4 must be a multiple of micro batch 3 x data degree 1"),
     ({"sequence_length": 65}, "LFJ07", "sequence length 65 is above the model's 64 positions"),
-    ({"backend": "tpu"}, "LFJ09", "backend `tpu` is not known; there are: cpu, fsdp"),
+    ({"backend": "tpu"}, "LFJ09", "backend `tpu` is unknown; allowed: cpu, fsdp"),
     ({"backend": "cpu", "shard_degree": 2}, "LFJ04", "backend `cpu` has no shard degree, but it is set to 2"),
     ({"context_parallel": 4, "shard_degree": 1}, "LFJ04", "context parallel 4 is above shard degree 1"),
-    ({"steps": 0}, "LFJ01", "--steps is 0; 1 or more is allowed"),
+    ({"steps": 0}, "LFJ01", "--steps is 0; it must be 1 or more"),
     ({"mirror": "bucket"}, "LFJ01", "--mirror is 'bucket'; it must begin with s3://"),
-    ({"learning_rate": "nan"}, "LFJ01", "--learning-rate is nan; a number above 0 is allowed"),
-    ({"weight_decay": -1, "beta1": 1}, "LFJ01", "--beta1 is 1.0; 0 to below 1 is allowed"),
+    ({"learning_rate": "nan"}, "LFJ01", "--learning-rate is nan; it must be a number above 0"),
+    ({"weight_decay": -1, "beta1": 1}, "LFJ01", "--beta1 is 1.0; it must be 0 to below 1"),
     ({"learning_rate": 1e30}, "LFJ18", "the gradient norm of step 2 is nan"),
 ]
 

@@ -203,7 +203,7 @@ def test_gated_with_a_token_that_has_no_access(
             "owner/nothing",
             "",
             "",
-            "LFJ32: there is no model owner/nothing that everybody may see, and no token was shown",
+            "LFJ32: there is no public model owner/nothing, and no token is set",
         ),
         ("owner/nothing", "", GOOD, "LFJ32: there is no model owner/nothing, or this token's account cannot see it"),
         ("owner/tiny", "nowhere", "", "LFJ32: owner/tiny has no revision 'nowhere'"),

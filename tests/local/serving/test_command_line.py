@@ -68,7 +68,7 @@ def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subp
 
 def test_what_cannot_be_served_is_reported_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["serve", str(cdk_out / "missing")]) == 1
-    assert "`cdk synth` writes it" in capsys.readouterr().err
+    assert "`cdk synth` creates it" in capsys.readouterr().err
     assert main(["serve", str(cdk_out), "--service", "other"]) == 1
     assert "there is no service other" in capsys.readouterr().err
     wrong = server(environment={**TGI_ENVIRONMENT, "MAX_BATCH_SIZE": "0"})
@@ -82,7 +82,7 @@ def test_a_port_that_is_taken_is_reported_in_a_line(cdk_out: Path, capsys: pytes
         port = taken.getsockname()[1]
         assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
     reported = capsys.readouterr().err
-    assert f"port {port} cannot be listened at" in reported
+    assert f"cannot listen on port {port}" in reported
     assert "in use" in reported
 
 

@@ -239,7 +239,7 @@ def test_arguments_override_the_environment():
         ({"USAGE_STATS": "none"}, "invalid value 'none' for '--usage-stats"),
         ({"WAITING_SERVED_RATIO": "much"}, "invalid value 'much'"),
         ({"HF_AUTO_CAST_TYPE": "int3"}, "No compatible neuron config found"),
-        ({"MAX_TOTAL_TOKEN": "4"}, "nothing in TGI reads MAX_TOTAL_TOKEN"),
+        ({"MAX_TOTAL_TOKEN": "4"}, "TGI does not read MAX_TOTAL_TOKEN"),
     ],
 )
 def test_what_is_illegal_is_refused_in_the_launchers_words(changed: dict[str, str], said: str):
