@@ -146,7 +146,7 @@ class LocalAws:
         Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `checked`: IAM allows or denies
         each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
         """
-        requested = {"function": function_name, "event": event, "region": region or self.region, "judged": checked}
+        requested = {"function": function_name, "event": event, "region": region or self.region, "checked": checked}
         return self._ask("invoke", requested)
 
     def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
@@ -162,7 +162,7 @@ class LocalAws:
         self._steer({"waits": seconds})
 
     def run_machine(self, state_machine_arn: str, given: Mapping[str, Any] | None = None) -> str:
-        """Start an execution of a state machine with an input (default `{}`); returns its ARN, at once.
+        """Start an execution of a state machine with an input (default `{}`); returns its ARN, immediately.
 
         The interpreter is moto's; its calls come back here, signed with the machine's role.
         """
@@ -177,7 +177,7 @@ class LocalAws:
         """Let a training job be in another state: nothing trains here, so none moves by itself.
 
         The service's event of it is put, too. `secondary`: default `status`. Returns the event's detail, which is what
-        DescribeTrainingJob tells, with times in milliseconds. Raises `HTTPError` when there is no such job.
+        DescribeTrainingJob returns, with times in milliseconds. Raises `HTTPError` when there is no such job.
         """
         job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
         reported = self._steer({"job": job, "region": region or self.region})
@@ -202,7 +202,7 @@ class LocalAws:
         """Let SageMaker and CloudFormation do with endpoints what no document rules out.
 
         `interfaces_linger`: network interfaces outlive their endpoint, until this is called without it.
-        `gone_is_an_error`: a stack's endpoint that somebody has deleted cannot be deleted by the stack.
+        `gone_is_an_error`: a stack's endpoint that a user has deleted cannot be deleted by the stack.
         """
         self._steer({"endpoints": {"interfaces_linger": interfaces_linger, "gone_is_an_error": gone_is_an_error}})
 
@@ -212,7 +212,7 @@ class LocalAws:
         """Let the next `times` calls fail with an error of AWS, e.g. `ThrottlingException` or `ExpiredTokenException`.
 
         `service`: as it signs, e.g. `sagemaker`; default any. `operation`: e.g. `ListClusterNodes`; default any, and
-        always any of services whose operations only method and path tell (REST, e.g. S3). 0 `times` takes back what
+        always any of services whose operations show only in method and path (REST, e.g. S3). 0 `times` takes back what
         was said of `code`.
         """
         wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
@@ -258,7 +258,7 @@ class LocalAws:
         without_endpoints: Mapping[str, Sequence[str]] | None = None,
         region: str | None = None,
     ) -> None:
-        """Let the account have been granted and sold what nothing here sells, and let AZs lack services.
+        """Add capacity that the account was granted or has bought, which no API here offers, and let AZs lack services.
 
         `quotas`: by service and name, e.g. `{"sagemaker": {"ml.trn1.32xlarge for cluster usage": 4}}`. Plans and
         reservations are what DescribeTrainingPlan and DescribeCapacityReservations say, times in ISO 8601.
@@ -276,7 +276,7 @@ class LocalAws:
     def report_cluster_event(self, reported: Mapping[str, Any], *, region: str | None = None) -> None:
         """Record an event of a HyperPod cluster. `reported`: what DescribeClusterEvent returns (`EventDetails`).
 
-        EventBridge is told twice, and without the failure messages, as the service does.
+        EventBridge gets the event twice, and without the failure messages, as the service does.
         """
         detail = self._steer({"event": reported, "region": region or self.region})
         event = {
@@ -306,7 +306,7 @@ class LocalAws:
     def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:
         """Act as a role: yields a function like `client` whose calls IAM allows or denies.
 
-        Judged are action and resource, not conditions. While this lasts IAM judges every client of this server, so
+        Action and resource are checked, not conditions. While this lasts IAM checks every client of this server, so
         use nothing else meanwhile, and leave it before the next deployment.
         """
         answer = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="local-aws")
@@ -322,7 +322,7 @@ class LocalAws:
             self._check_from("inf")
 
     def _check_from(self, request_count: str) -> None:
-        """Let IAM judge every request after the next `request_count` ones."""
+        """Let IAM check every request after the next `request_count` ones."""
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}/moto-api/reset-auth",
             data=request_count.encode(),

@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local.aws", description="An embedded AWS on this machine.")
     commands = parser.add_subparsers(required=True)
-    serve = commands.add_parser("serve", help="run the server until it is told to stop")
+    serve = commands.add_parser("serve", help="run the server until it is stopped")
     add_arguments(serve)
     serve.set_defaults(run=run)
     for name, text in (("deploy", "deploy a cloud assembly without the CDK CLI"), ("destroy", "delete its stacks")):

@@ -1,4 +1,4 @@
-"""AWS's Price List Query API: what tests told is for sale, filtered and paged as the service does."""
+"""AWS's Price List Query API: the products that tests add, filtered and paged as the service does."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,12 +23,12 @@ class PriceList:
     """What is for sale. Safe from several threads."""
 
     def __init__(self) -> None:
-        """Sell nothing yet."""
+        """Begin without products."""
         self._lock = Lock()
         self._products: list[dict[str, Any]] = []
 
-    def tell(self, reported: Mapping[str, Any]) -> dict[str, Any]:
-        """Sell `products` too: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
+    def add(self, reported: Mapping[str, Any]) -> dict[str, Any]:
+        """Add `products`: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
         with self._lock:
             for one in reported["products"]:
                 self._products.append(_product(one, sku=f"LOCAL{len(self._products):011d}"))
@@ -67,7 +67,7 @@ def _product(reported: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
     dimension: dict[str, Any] = {
         "unit": reported["unit"],
         "endRange": "Inf",
-        "description": "told by a test",
+        "description": "added by a test",
         "appliesTo": [],
         "rateCode": rate,
         "beginRange": "0",

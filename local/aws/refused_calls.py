@@ -33,7 +33,7 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the caller is told instead."""
+    """The message that the caller gets instead."""
 
     status: int
     body: bytes
@@ -81,7 +81,7 @@ class RefusedCalls:
 
 
 def _operation(environ: Mapping[str, Any], body: str) -> str:
-    """Return the name of the operation; empty where only method and path tell it (REST)."""
+    """Return the name of the operation; empty where it shows only in method and path (REST)."""
     target: str = environ.get("HTTP_X_AMZ_TARGET", "")
     if target:
         return target.rpartition(".")[2]

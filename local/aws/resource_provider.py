@@ -1,4 +1,4 @@
-"""What the engine asks of whoever really creates resources: the contract between `stacks/` and `resources/`."""
+"""The interface between the engine (`stacks/`) and the code that creates resources (`resources/`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -58,7 +58,7 @@ class Created:
 
 
 class ReplacementNeeded(Exception):
-    """Raised by `update` when the change cannot be made in place: the engine creates anew, then deletes the old one."""
+    """Raised by `update` when a change requires replacement: the engine creates a new resource, and deletes the old."""
 
 
 class ResourceFailed(Exception):
@@ -72,14 +72,14 @@ class NothingChanged(ResourceFailed):
 class ResourceProvider(Protocol):
     """Creates, updates and deletes resources of every type that it knows.
 
-    The engine calls it from worker threads, one resource of a stack at a time; two stacks may call at once.
+    The engine calls it from worker threads, one resource of a stack at a time; two stacks may call at the same time.
     """
 
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with a resource before anything of its stack is created; empty when nothing is.
 
         Names an unknown type and unknown properties. Values may still be intrinsic functions (`{"Ref": …}`,
-        `{"Fn::…": …}`), also in place of a whole object, and are then not judged.
+        `{"Fn::…": …}`), also in place of a whole object, and are then not checked.
         """
         ...
 
@@ -109,7 +109,7 @@ class ResourceProvider(Protocol):
         ...
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Tell whether the resource is there, asked of the service (recorded ones: of the record)."""
+        """Return whether the resource exists in the service (recorded ones: in the record)."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The verb `serve`: runs the server until it is asked to stop.
+"""The verb `serve`: runs the server until it is stopped.
 
 As a program (`python -m local.aws.serve ACCOUNT`) it starts servers of one account as forks, for `process.py`.
 """
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _await_end_of_input(stop: Event) -> None:
-    """Whoever started the server holds the other end: it ends however they do."""
+    """The process that started the server holds the other end: the server ends when that process ends."""
     while sys.stdin.read(1):
         pass
     stop.set()
@@ -79,7 +79,7 @@ def _who(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _write_ready_file(path: Path, content: dict[str, Any]) -> None:
-    """Write and rename, so that nobody reads half of it."""
+    """Write and rename, so that no reader gets half of it."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.replace(path)

@@ -24,7 +24,7 @@ class Steering:
         self._account = account
 
     def steer(self, requested: str) -> dict[str, Any]:
-        """Do one request, and return what came of it.
+        """Do one request, and return its result.
 
         It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
         """

@@ -82,7 +82,7 @@ class CloudFormationApp:
 
 
 def is_cloudformation(environ: Mapping[str, Any], body: str) -> bool:
-    """Tell whether a request is for CloudFormation: by its signature, else by its API version."""
+    """Return whether a request is for CloudFormation: by its signature, else by its API version."""
     signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
     if signed is not None:
         return signed[0] == "cloudformation"

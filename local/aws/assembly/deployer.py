@@ -17,7 +17,7 @@ ClientOf = Callable[[str, str], Any]
 
 _FIRST_POLL_SECONDS = 0.05
 _LAST_POLL_SECONDS = 0.3
-"""Asking costs the server as much as a resource does: a long deployment is asked about less and less often."""
+"""A status query costs the server as much as a resource does: a long deployment is polled less and less often."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 

@@ -37,7 +37,7 @@ class AssemblyStack:
 def stacks_of(assembly: Path, *, account: str, region: str) -> list[AssemblyStack]:
     """Return the stacks so that each comes after those it needs; stages are looked into.
 
-    `account` and `region` stand for those that the app leaves open. Raises `ValueError` for what cannot be deployed
+    `account` and `region` replace those that the app leaves open. Raises `ValueError` for what cannot be deployed
     here (container image assets).
     """
     manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))

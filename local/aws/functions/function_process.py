@@ -53,7 +53,7 @@ class FunctionProcess:
     ) -> Run:
         """Run a function, by ARN or name, with an event until it ends or its timeout passes.
 
-        `around`: what surrounds the run itself, once all that it needs has been asked of the services.
+        `around`: what wraps the run itself, after all that it needs was read from the services.
         """
         reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
         function: dict[str, Any] = reported["Configuration"]

@@ -27,7 +27,7 @@ class Invocation:
     def invoke(self, requested: str) -> dict[str, Any]:
         """Run the function of a request (JSON: `function`, `event`, `region`, `checked`); return what became of it."""
         request: dict[str, Any] = json.loads(requested)
-        around = _checked if request["judged"] else _unjudged
+        around = _checked if request["checked"] else _unchecked
         run = self._process.invoke(
             request["function"], request["event"], request["region"], self._account, around=around
         )
@@ -46,5 +46,5 @@ def _checked() -> Generator[None]:
 
 
 @contextmanager
-def _unjudged() -> Generator[None]:
+def _unchecked() -> Generator[None]:
     yield

@@ -11,7 +11,7 @@ _LONGEST_BATCH = 10
 
 
 class QueueDelivery:
-    """Delivers when asked, not by itself: a test says when."""
+    """Delivers only when a test calls it, not by itself."""
 
     def __init__(self, client: Callable[[str, str | None], Any], invoke: Callable[..., dict[str, Any]]) -> None:
         """Ask services through `client`, run functions by `invoke` (see `LocalAws`)."""

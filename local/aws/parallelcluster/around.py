@@ -95,7 +95,7 @@ class _Look:
         return {name: answer["Subnets"][0] if answer else None for name, answer in answers.items()}
 
     def has_object(self, uri: str) -> bool:
-        """Tell whether there is an object at an S3 URI."""
+        """Return whether there is an object at an S3 URI."""
         parts = urlsplit(uri)
         return self.ask("s3", "HeadObject", {"Bucket": parts.netloc, "Key": parts.path.lstrip("/")}) is not None
 

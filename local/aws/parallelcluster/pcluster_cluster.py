@@ -12,7 +12,8 @@ from local.aws.resources.services import Services
 from local.parallelcluster.answers import Finding
 
 _NOTE = (
-    "STAND-IN: judged by ParallelCluster's own schema, validators and update policies; its stack holds stand-ins only, "
+    "STAND-IN: checked by ParallelCluster's own schema, validators and update policies; its stack holds "
+    "stand-ins only, "
     "no instance was started and no script ran"
 )
 
@@ -31,11 +32,11 @@ class PclusterCluster:
         self._verdict = Decision(services)
 
     def create(self, request: Request) -> Created:
-        """Judge a configuration and make the cluster's stack."""
+        """Check a configuration and create the cluster's stack."""
         return self._answered(self._create, request, ResourceFailed)
 
     def update(self, request: Request) -> Created:
-        """Judge a configuration and each change, then update the cluster's stack.
+        """Check a configuration and each change, then update the cluster's stack.
 
         Source: recorded serverless/serverless#9240, "Modifying service token is not allowed." (2021-04-04)
         """
@@ -53,7 +54,7 @@ class PclusterCluster:
             raise ResourceFailed(_failed(refused)) from refused
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether the cluster's stack is there."""
+        """Return whether the cluster's stack exists."""
         return ClusterStack(self._services, region, physical_id).version() is not None
 
     def _create(self, request: Request) -> Created:
@@ -97,7 +98,7 @@ class PclusterCluster:
             raise failure(_failed(refused)) from refused
 
     def _version(self, request: Request) -> str:
-        # Source: emulation, only functions of ParallelCluster's providers can be asked
+        # Source: emulation, only functions of ParallelCluster's providers can be called
         version = self._providers.version(request.properties.get("ServiceToken"))
         if version is None:
             raise Refused(f"there is no function {request.properties.get('ServiceToken')}")

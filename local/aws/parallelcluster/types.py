@@ -47,5 +47,5 @@ class ParallelClusterTypes:
         return self._clusters if is_own else None
 
     def cluster_exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Tell whether there is a cluster of that name."""
+        """Return whether there is a cluster of that name."""
         return self._clusters.exists(physical_id, region, account)

@@ -1,4 +1,4 @@
-"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do."""
+"""Checks a provider's input with ParallelCluster's code, and the IAM permissions of its function and nodes."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class Decision:
         try:
             return question()
         except OracleUnavailable as missing:
-            raise Refused(f"STAND-IN: ParallelCluster's own code cannot be asked. {missing}") from missing
+            raise Refused(f"STAND-IN: ParallelCluster's own code cannot run. {missing}") from missing
         except OracleFailed as failed:
             raise Refused(f"ParallelCluster's own code fails over this: {failed.error}") from failed
 

@@ -129,7 +129,7 @@ class ApiResource:
         for call in self._spec.create:
             given = by_name if call.by_name else None
             at.created |= make_call(call, at, by_name=given, may_drop=lambda path: path[0] in later) or {}
-            at.ref = search(self._spec.ref, at.words())  # at once, so that a later failure can take it back
+            at.ref = search(self._spec.ref, at.words())  # read immediately, so that a later failure can take it back
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
             reported = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
@@ -202,7 +202,7 @@ class ApiResource:
             return []
         shape = self._services.output_shape(read.call.service or self._spec.service, read.call.call)
         names = forgotten(shape, at.props, at.response)
-        return [f"{name}: taken, but the emulated service does not tell it back as it was given" for name in names]
+        return [f"{name}: accepted, but the emulated service does not return it as it was given" for name in names]
 
     def _delete(self, at: Situation) -> None:
         at.found = self._read(at) or {}
@@ -231,7 +231,7 @@ def _read(read: Read, at: Situation) -> Any:
 
 
 def _same(at: Situation, path: Path) -> bool:
-    """Tell whether a property, nested or not, is as it was: what did not change need not reach the update."""
+    """Return whether a property, nested or not, is as it was: what did not change need not reach the update."""
     return _at(at.props, path) == _at(at.old, path)
 
 

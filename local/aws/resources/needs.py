@@ -35,7 +35,7 @@ def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
 
 
 def _refuse_unmet(need: Need, at: Situation) -> None:
-    """Refuse in the words of the table, which names the source of the rule, or of the service that was asked.
+    """Refuse in the words of the table, which names the source of the rule, or of the service that was called.
 
     Source: assumption service-error-texts
     """

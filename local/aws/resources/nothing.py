@@ -1,4 +1,4 @@
-"""Types that stand for nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
+"""Types that create nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
 
 import uuid
 

@@ -20,7 +20,7 @@ _GONE = re.compile(
 )
 
 _SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")
-"""SageMaker answers `ValidationException` to a name that it does not know; its text alone tells that."""
+"""SageMaker answers `ValidationException` to a name that it does not know; only its text shows that."""
 
 _gone_is_an_error = False
 

@@ -85,7 +85,7 @@ def _string_problems(shape: Any, value: str, path: str) -> list[str]:
 def _fails(pattern: str, value: str) -> bool:
     try:
         return re.fullmatch(pattern, value, re.DOTALL) is None
-    except re.error:  # a Java pattern that Python does not read cannot be judged here
+    except re.error:  # a Java pattern that Python does not read cannot be checked here
         return False
 
 

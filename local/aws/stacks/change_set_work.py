@@ -24,7 +24,7 @@ def create_change_set(
     include_nested: bool = False,
     deployment_config: dict[str, Any] | None = None,
 ) -> tuple[Stack, ChangeSet]:
-    """Plan an operation. A template that is refused makes a FAILED change set whose findings tell why.
+    """Plan an operation. A template that is refused makes a FAILED change set whose findings give the reason.
 
     Raises `RequestRefused`, or `TemplateError` for a template that cannot be read at all.
 

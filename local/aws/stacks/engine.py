@@ -116,7 +116,7 @@ class CloudFormation:
         """
         stack = self.new_stack(region, name)
         target = self.define(stack, proposal)
-        self.changes(stack, target)  # what cannot be evaluated is told now, not half-way
+        self.changes(stack, target)  # what cannot be evaluated is reported now, not half-way
         stack.termination_protection = termination_protection
         if parent is not None:
             stack.parent_id = parent.stack_id

@@ -1,4 +1,4 @@
-"""The work on one resource: asks the provider, tells the events, keeps the record.
+"""The work on one resource: calls the provider, adds the events, keeps the record.
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
@@ -94,7 +94,7 @@ class ResourceWork:
         self._report(resource, "DELETE_COMPLETE")
 
     def skip_delete(self, resource: StackResource) -> None:
-        """Tell that a resource is kept."""
+        """Report that a resource is kept."""
         self._report(resource, "DELETE_SKIPPED")
 
     def _apply(
@@ -180,7 +180,7 @@ class ResourceWork:
         resource.status = status
         resource.reason = reason
         resource.changed = datetime.now(UTC)
-        self._stack.tell(resource.logical_id, resource.physical_id, resource.resource_type, status, reason)
+        self._stack.add_event(resource.logical_id, resource.physical_id, resource.resource_type, status, reason)
 
 
 def _record(

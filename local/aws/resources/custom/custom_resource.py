@@ -30,7 +30,7 @@ class CreationFailed(ResourceFailed):
 
 
 def is_custom(resource_type: str) -> bool:
-    """Tell whether a type is a custom resource."""
+    """Return whether a type is a custom resource."""
     return resource_type == _PLAIN or resource_type.startswith("Custom::")
 
 
@@ -65,7 +65,7 @@ class CustomResource:
         self._ask(request, "Delete", {"PhysicalResourceId": request.physical_id})
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """What a custom resource stands for only its function knows."""
+        """Only the function of a custom resource defines what the resource is."""
         return True
 
     def _taken_back(self, request: Request, physical_id: str) -> str:
@@ -78,7 +78,7 @@ class CustomResource:
     def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
         token = request.properties.get("ServiceToken")
         if not isinstance(token, str) or ":function:" not in token:
-            # Source: emulation, functions are run and topics of SNS are not asked
+            # Source: emulation, functions are run, and topics of SNS are not called
             raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
         requested = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
         with ResponseUrl() as response:
@@ -123,9 +123,9 @@ def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run)
 
 
 def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
-    """Raise the failure; one of a creation carries the id that its deletion is asked with.
+    """Raise the failure; one of a creation carries the id that its deletion is requested with.
 
-    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion is asked with the answer's id (2019-02-27)
+    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion request has the answer's id (2019-02-27)
     Source: emulation, an answer without an id gets one of the emulation's own
     """
     if event["RequestType"] == "Create":

@@ -77,7 +77,7 @@ def _delete(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(response: Any, account: str, action: dict[str, Any]) -> None:
-    """Refuse what names a role or a policy that is not there; the roles of the definition are asked when it acts.
+    """Refuse what names a role or a policy that is not there; the roles of the definition are checked when it acts.
 
     Source: assumption budget-actions-name-what-exists
     """

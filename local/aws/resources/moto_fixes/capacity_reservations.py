@@ -11,7 +11,7 @@ from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses import EC2Response
 
 _reservations: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-"""By account and region, then by id; as DescribeCapacityReservations tells them."""
+"""By account and region, then by id; as DescribeCapacityReservations returns them."""
 
 
 def install() -> None:

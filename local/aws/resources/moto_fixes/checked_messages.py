@@ -1,8 +1,8 @@
-"""IAM judges calls of queues, topics, tables and alarms by what they are about, and CloudWatch's under its own name.
+"""IAM checks calls of queues, topics, tables and alarms with their own resource, and CloudWatch's under its own name.
 
-moto judges every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
+moto checks every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
 the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in
-a call the first is judged.
+a call the first is checked.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """

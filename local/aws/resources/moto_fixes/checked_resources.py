@@ -1,7 +1,7 @@
-"""IAM judges calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling by what they are about, too.
+"""IAM also checks calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling with their resource.
 
-moto knows the resource of S3's calls alone; every other call is judged as one on `*`, so that a statement that names
-what it allows would allow nothing. A call that names nothing that is known here is judged as before.
+moto finds the resource of S3's calls only; every other call is checked as one on `*`, so that a statement that names
+what it allows would allow nothing. A call whose resource this module cannot find is checked as before.
 
 Source: model cfn-lint AdditionalSpecs/Policies.json
 """
@@ -53,7 +53,7 @@ def _of_sagemaker(response: Any, requested: dict[str, Any]) -> str:
 
 
 def _of_logs(response: Any, requested: dict[str, Any]) -> str:
-    if "logGroupNamePrefix" in requested:  # as its refusals tell: log groups are looked for in all of the account
+    if "logGroupNamePrefix" in requested:  # as its error messages show: log groups are searched in the whole account
         return _arn(response, "logs", "log-group::log-stream:")
     if "logGroupName" not in requested:
         return "*"

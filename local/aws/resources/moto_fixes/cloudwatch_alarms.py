@@ -1,4 +1,4 @@
-"""CloudWatch: composite alarms, which moto tells of but cannot make, and dashboards with widgets and tags.
+"""CloudWatch: composite alarms, which moto lists but cannot create, and dashboards with widgets and tags.
 
 An alarm that is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left
 unchanged").

@@ -83,7 +83,7 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
 
 
 def is_controller(group: dict[str, Any], account: str) -> bool:
-    """Tell whether Slurm's controller is in a group: by its node type, else by the file beside its script.
+    """Return whether Slurm's controller is in a group: by its node type, else by the file next to its script.
 
     Source: document
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11),

@@ -1,4 +1,4 @@
-"""A HyperPod cluster as the service would tell of it: groups, nodes and their network interfaces.
+"""A HyperPod cluster as the service would return it: groups, nodes and their network interfaces.
 
 Source: model botocore sagemaker DescribeCluster
 Source: model botocore sagemaker UpdateCluster
@@ -30,7 +30,7 @@ class ClusterRecord:
     """One cluster; `tags`, `arn`, `cluster_name` and `summary` are what moto's own lists use."""
 
     def __init__(self, params: dict[str, Any], region: str, account: str) -> None:
-        """Bring up the cluster that `CreateCluster` was asked for."""
+        """Create the cluster of a `CreateCluster` request."""
         self._network = NetworkOf(account, region)
         self._region = region
         self.cluster_name = str(params["ClusterName"])
@@ -45,7 +45,7 @@ class ClusterRecord:
         self._bring_up()
 
     def after(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what is asked for after an `UpdateCluster`: groups change by name, the rest as it is given."""
+        """Return the requested state after an `UpdateCluster`: groups change by name, the rest as it is given."""
         going = set(params.get("InstanceGroupsToDelete", ()))
         requested = {**self.requested}
         for name, value in params.items():
@@ -61,7 +61,7 @@ class ClusterRecord:
         return requested
 
     def update(self, requested: dict[str, Any]) -> None:
-        """Become what is asked for now; nodes come and go with the counts."""
+        """Change to the requested state; nodes are added and removed with the counts."""
         self.requested = requested
         self._bring_up()
 
@@ -72,11 +72,11 @@ class ClusterRecord:
 
     @property
     def groups(self) -> list[dict[str, Any]]:
-        """Every instance group as it was asked for."""
+        """Every instance group as requested."""
         return [group for kind in _GROUPS for group in self.requested.get(kind, [])]
 
     def describe(self) -> dict[str, Any]:
-        """Return what `DescribeCluster` tells."""
+        """Return the answer of `DescribeCluster`."""
         reported = known_members("sagemaker", "DescribeClusterResponse", self.requested)
         for kind in _GROUPS:
             if kind in self.requested:
@@ -84,7 +84,7 @@ class ClusterRecord:
         return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | reported
 
     def summary(self) -> dict[str, Any]:
-        """Return what `ListClusters` tells."""
+        """Return the cluster's entry in `ListClusters`."""
         return {
             "ClusterArn": self.arn,
             "ClusterName": self.cluster_name,
@@ -107,7 +107,7 @@ class ClusterRecord:
         return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
 
     def _bring_up(self) -> None:
-        """Make the nodes as many as asked for, group by group; the newest leave first, and nodes keep their storage.
+        """Set the number of nodes of each group as requested; the newest leave first, and nodes keep their storage.
 
         "Existing nodes retain their original storage configuration" is said of FSx; a volume is taken alike.
 

@@ -7,7 +7,7 @@ _LUSTRE, _OPEN_ZFS = "FsxLustreConfig", "FsxOpenZfsConfig"
 
 
 def rule_problems(requested: dict[str, Any]) -> list[str]:
-    """Return which rules a cluster breaks; `asked` is the input of `CreateCluster`, or a cluster after its update."""
+    """Return the rules that a cluster breaks; `requested` is the input of `CreateCluster`, or an updated cluster."""
     groups = [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in requested.get(kind, [])]
     return [
         *_cluster(requested, groups),

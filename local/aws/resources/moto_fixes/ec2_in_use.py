@@ -1,6 +1,6 @@
 """A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
 
-moto deletes them under whatever stands in them. It also leaves the network interfaces of NAT gateways and of
+moto deletes them with everything in them. It also leaves the network interfaces of NAT gateways and of
 terminated instances behind, gives those of a VPC endpoint no security groups, and keeps them when its subnets change.
 
 Source: model botocore ec2 DeleteSecurityGroup

@@ -5,7 +5,7 @@ compares addresses of IPv4 and IPv6 one way only; and it does not name the rule.
 
 Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-07)
 Source: recorded hashicorp/terraform#1874, aws-cloudformation/cloudformation-coverage-roadmap#1532 (the words)
-Source: recorded aws-cloudformation/cloudformation-coverage-roadmap#612 (descriptions do not tell rules apart)
+Source: recorded aws-cloudformation/cloudformation-coverage-roadmap#612 (descriptions do not distinguish rules)
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ from typing import Any
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.security_groups import SecurityGroupBackend, SecurityGroupRule
 
-_INSTALLED = "_llm_fleet_told_apart"
+_INSTALLED = "_llm_fleet_distinct_rules"
 _ALL = "-1"
 
 
 def install() -> None:
-    """Tell rules apart as EC2 does."""
+    """Distinguish rules as EC2 does."""
     if hasattr(SecurityGroupRule, _INSTALLED):
         return
     setattr(SecurityGroupRule, _INSTALLED, True)

@@ -132,7 +132,7 @@ def _living(response: Any) -> list[Any]:
 
 
 def _managed(response: Any, made: Any, given: dict[str, Any]) -> None:
-    """A provider of Managed Instances belongs to one cluster, and is there at once."""
+    """A provider of Managed Instances belongs to one cluster, and is active immediately."""
     made.type = "MANAGED_INSTANCES"
     made.cluster = given.get("cluster", "default").rsplit("/", 1)[-1]
     made.managedInstancesProvider = given["managedInstancesProvider"]

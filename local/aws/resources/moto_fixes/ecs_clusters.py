@@ -1,8 +1,8 @@
 """ECS clusters: a cluster that still holds something is not deleted, and a deleted one takes nothing.
 
-moto marks every cluster as inactive that it is asked to. Hosts do not boot here, so none registers by itself; what
+moto marks every cluster as inactive on request. Hosts do not boot here, so none registers by itself; what
 counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"`
-in what it hands to its own scripts), and what somebody registers by the API.
+in what it hands to its own scripts), and what a user registers with the API.
 
 Source: model botocore ecs ClusterContainsServicesException
 Source: model botocore ecs ClusterContainsContainerInstancesException

@@ -10,7 +10,7 @@ _FULL = 100
 
 
 def service_problems(response: Any, requested: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a service; `asked` is its creation's input with the changes of updates since."""
+    """Return what is wrong with a service; `requested` is its creation's input with the changes of updates since."""
     cluster = response.ecs_backend._get_cluster(requested.get("cluster", "default"))
     definition = response.ecs_backend.describe_task_definition(requested["taskDefinition"])
     return [

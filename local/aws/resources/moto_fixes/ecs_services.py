@@ -1,8 +1,8 @@
 """ECS services: every setting is kept, and what would leave a service without a task is refused.
 
 moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
-neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
-No task runs: those for which there is a host are counted as running, and stand in the service's subnets as network
+neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users quote them.
+No task runs: those for which there is a host are counted as running, and are in the service's subnets as network
 interfaces, so that neither subnets nor security groups go before it. The others stay pending.
 
 Source: model botocore ecs CreateService
@@ -31,7 +31,7 @@ _KEPT = (
     "availabilityZoneRebalancing",
     "networkConfiguration",
 )
-_REQUESTED = "_llm_fleet_asked"
+_REQUESTED = "_llm_fleet_requested"
 _INTERFACES = "_llm_fleet_interfaces"
 
 
@@ -105,7 +105,7 @@ def _settle(response: Any, given: dict[str, Any]) -> None:
             "launchType": service.launch_type,
             "platformFamily": None,
         }
-    _stand(response, service, requested)
+    _attach_interfaces(response, service, requested)
 
 
 def _running(response: Any, requested: dict[str, Any], wanted: int) -> int:
@@ -127,7 +127,7 @@ def _running(response: Any, requested: dict[str, Any], wanted: int) -> int:
     return min(wanted, hosts) if alone or not hosts else wanted
 
 
-def _stand(response: Any, service: Any, requested: dict[str, Any]) -> None:
+def _attach_interfaces(response: Any, service: Any, requested: dict[str, Any]) -> None:
     network = NetworkOf(response.current_account, response.region)
     network.detach(getattr(service, _INTERFACES, []))
     place: dict[str, Any] = requested.get("networkConfiguration", {}).get("awsvpcConfiguration", {})

@@ -1,7 +1,7 @@
 """Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
 
 moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
-group, lets two balancers share a group, and goes on telling of a balancer that forwards to a group no longer.
+group, lets two balancers share a group, and still lists a balancer that no longer forwards to a group.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A model, an endpoint configuration and an endpoint, as they were asked for, and as the service tells of them.
+"""A model, an endpoint configuration and an endpoint, as requested, and as the service returns them.
 
 Source: model botocore sagemaker DescribeEndpoint
 """
@@ -18,7 +18,7 @@ class _Record:
     """The shape that describing answers."""
 
     def __init__(self, requested: dict[str, Any], region: str, account: str) -> None:
-        """Keep what was asked for."""
+        """Keep the request."""
         self.requested = {name: value for name, value in requested.items() if name != "Tags"}
         self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         self.arn = f"arn:aws:sagemaker:{region}:{account}:{self.kind}/{self.name}"
@@ -30,11 +30,11 @@ class _Record:
         return str(self.requested[f"{_words(self.kind)}Name"])
 
     def describe(self) -> dict[str, Any]:
-        """Return all that the service tells of it."""
+        """Return the answer of its describing operation."""
         return known_members("sagemaker", self.output, self.requested | self._times())
 
     def summary(self) -> dict[str, Any]:
-        """Return what a list tells of it."""
+        """Return its entry in a list."""
         return known_members("sagemaker", f"{_words(self.kind)}Summary", self.requested | self._times())
 
     def _times(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Model(_Record):
 
 
 class EndpointConfig(_Record):
-    """An endpoint configuration, which nobody can change."""
+    """An endpoint configuration, which cannot be changed."""
 
     kind, output = "endpoint-config", "DescribeEndpointConfigOutput"
 
@@ -69,7 +69,7 @@ class Endpoint(_Record):
         self.endpoint_status = "InService"
         self.production_variants: list[dict[str, Any]] = []
         self.interfaces: list[str] = []
-        """Ids of its network interfaces, where it stands in a VPC."""
+        """Ids of its network interfaces, where it is in a VPC."""
         self._capture: dict[str, Any] | None = None
         self._deployment: dict[str, Any] | None = None
 
@@ -99,11 +99,11 @@ class Endpoint(_Record):
         ]
 
     def describe(self) -> dict[str, Any]:
-        """Return all that the service tells of it."""
+        """Return the answer of its describing operation."""
         return known_members("sagemaker", self.output, self._reported())
 
     def summary(self) -> dict[str, Any]:
-        """Return what a list tells of it."""
+        """Return its entry in a list."""
         return known_members("sagemaker", "EndpointSummary", self._reported())
 
     def _reported(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def model_problems(requested: dict[str, Any], account: str, region: str) -> list
 
 
 def config_problems(requested: dict[str, Any]) -> list[str]:
-    """Return why a configuration cannot be made; whether its models are there is asked before.
+    """Return why a configuration cannot be made; whether its models exist is checked before.
 
     Source: assumption sagemaker-endpoint-refusals
     """
@@ -63,7 +63,7 @@ def _container(requested: dict[str, Any], account: str, region: str) -> Iterator
         yield f"the key name prefix {source['S3Uri']} must end with a forward slash"
     uri = source["S3Uri"] if source else requested.get("ModelDataUrl")
     if uri and not _there(uri, account):
-        yield f"Could not access model data at {uri}."  # the service's words; asked with the caller's rights
+        yield f"Could not access model data at {uri}."  # the service's words; checked with the caller's IAM permissions
 
 
 def _variant(requested: dict[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""FSx file systems keep everything that was asked for, and FSx's own rules of network and keys apply.
+"""FSx file systems keep everything that was requested, and FSx's own rules of network and keys apply.
 
 moto keeps neither version, network, mount name nor root volume, has no `UpdateFileSystem`, checks no subnet and no
 security group, and its Lustre has no name to mount.

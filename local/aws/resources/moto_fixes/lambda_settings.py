@@ -1,6 +1,6 @@
 """Lambda functions keep every setting that they were given (logging, dead letters, SnapStart …).
 
-moto keeps those that it uses itself and forgets the rest. What it does tell stays as it tells it.
+moto keeps those that it uses itself and forgets the rest. What it does return stays unchanged.
 
 Source: model botocore lambda CreateFunction
 """

@@ -32,7 +32,7 @@ def install() -> None:
 
 
 def _needs_plain_http(statement: Mapping[str, Any]) -> bool:
-    """Tell whether a statement denies what does not come over TLS, or over too old a TLS."""
+    """Return whether a statement denies what does not come over TLS, or over too old a TLS."""
     conditions = cast(Mapping[str, Mapping[str, Any]], statement.get("Condition", {}))
     keys = {key.lower() for tests in conditions.values() for key in tests}
     return statement.get("Effect") == "Deny" and bool(keys) and keys <= set(_TLS_KEYS)

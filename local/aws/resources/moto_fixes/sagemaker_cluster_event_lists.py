@@ -1,4 +1,4 @@
-"""The list of a HyperPod cluster's events: ListClusterEvents, without what only DescribeClusterEvent tells.
+"""The list of a HyperPod cluster's events: ListClusterEvents, without what only DescribeClusterEvent returns.
 
 What is listed is what a test let happen (`LocalAws.report_cluster_event`). As the API reference has it, only clusters
 with continuous provisioning have events.

@@ -1,6 +1,7 @@
-"""Events of HyperPod clusters: they happen when a test says so, and DescribeClusterEvent tells them whole.
+"""Events of HyperPod clusters: tests create them, and DescribeClusterEvent returns them in full.
 
-moto has none. EventBridge is told less than DescribeClusterEvent, as of mid-2026: it leaves the failure messages out.
+moto has none. EventBridge gets less than DescribeClusterEvent returns, as of mid-2026: it leaves the failure messages
+out.
 
 Source: model botocore sagemaker DescribeClusterEvent
 """

@@ -1,4 +1,4 @@
-"""Operations of HyperPod clusters: those that a test says there are, listed and told by the API's own rules.
+"""Operations of HyperPod clusters: those that a test adds, listed and described by the API's own rules.
 
 Served of any cluster. Source: assumption hyperpod-operations-of-any-cluster
 """
@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def report_cluster_operation(account: str, region: str, reported: dict[str, Any]) -> dict[str, Any]:
-    """Let the operation `reported` (DescribeClusterOperation's answer) be there, or be as it is told now."""
+    """Add the operation `reported` (DescribeClusterOperation's answer), or replace it."""
     before = _operations.get((account, region, reported["OperationId"]), {"CreationTime": time()})
     _operations[account, region, reported["OperationId"]] = {**before, **reported}
     return {}

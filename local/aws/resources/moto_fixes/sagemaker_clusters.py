@@ -1,6 +1,6 @@
 """HyperPod clusters keep every field, can be updated, and are refused by the service's own rules.
 
-moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, tells of six fields only,
+moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, returns six fields only,
 has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
 
 Source: model botocore sagemaker UpdateCluster
@@ -39,7 +39,7 @@ def _clusters(response: Any) -> dict[str, Any]:
 
 
 def _refuse(response: Any, requested: dict[str, Any]) -> None:
-    """Refuse what cluster_rules.py and cluster_surroundings.py find; they name the source of each finding.
+    """Refuse what cluster_rules.py and cluster_context.py find; they name the source of each finding.
 
     Source: assumption service-error-texts
     """

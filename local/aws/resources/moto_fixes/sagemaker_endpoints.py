@@ -120,7 +120,7 @@ def _create_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]
     config = _config(response, requested["EndpointConfigName"])
     made = endpoints[name] = Endpoint(requested, response.region, response.current_account)
     made.run(config, _images(response, config))
-    _stand(response, made, config)
+    _attach_interfaces(response, made, config)
     return {"EndpointArn": made.arn}
 
 
@@ -131,7 +131,7 @@ def _update_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]
     found.deploy_with(requested)
     found.run(config, _images(response, config), counts)
     _leave(response, found)
-    _stand(response, found, config)
+    _attach_interfaces(response, found, config)
     return {"EndpointArn": found.arn}
 
 
@@ -144,7 +144,7 @@ def _delete_endpoint(response: Any, requested: dict[str, Any]) -> dict[str, Any]
     return {}
 
 
-def _stand(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
+def _attach_interfaces(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
     """Put an interface for each instance into the subnets of its model.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/host-vpc.html (2026-07)

@@ -36,7 +36,7 @@ class Record:
     """One of the three; `arn` and `tags` are what moto's own operations use."""
 
     def __init__(self, requested: dict[str, Any], arn: str) -> None:
-        """Keep what was asked for."""
+        """Keep the request."""
         self.requested = {name: value for name, value in requested.items() if name != "Tags"}
         self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
         self.arn = arn

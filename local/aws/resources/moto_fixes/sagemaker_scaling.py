@@ -94,7 +94,7 @@ def _refuse_another_type(response: Any, requested: dict[str, Any]) -> None:
     endpoint = backend.endpoints.get(requested["EndpointName"])
     config: Any = backend.endpoint_configs.get(requested["EndpointConfigName"])
     if endpoint is None or config is None:
-        return  # told by the operation itself
+        return  # reported by the operation itself
     old: Any = backend.endpoint_configs.get(endpoint.endpoint_config_name)
     before = {one["VariantName"]: one.get("InstanceType") for one in old.production_variants} if old else {}
     for one in config.production_variants:

@@ -28,7 +28,7 @@ class Record:
     """A domain, a profile or a configuration; `arn` and `tags` are what moto's own operations use."""
 
     def __init__(self, kind: str, requested: dict[str, Any], arn: str, **own: Any) -> None:
-        """Keep what was asked for, and members of its `own`."""
+        """Keep the request, and members of its `own`."""
         self.kind = kind
         self.requested = {name: value for name, value in requested.items() if name != "Tags"}
         self.tags: list[dict[str, str]] = list(requested.get("Tags", ()))
@@ -37,7 +37,7 @@ class Record:
         self.changed = time.time()
 
     def reported(self, shape: str) -> dict[str, Any]:
-        """Return what the service tells of it, in a `shape` of its model."""
+        """Return what the service returns for it, in a `shape` of its model."""
         return known_members("sagemaker", shape, self.requested | self.own | {"LastModifiedTime": self.changed})
 
     def change(self, requested: dict[str, Any]) -> None:

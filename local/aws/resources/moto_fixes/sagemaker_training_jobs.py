@@ -1,6 +1,6 @@
-"""Training jobs are in progress until somebody says otherwise, keep every field, and have names of their own.
+"""Training jobs are in progress until a test changes that, keep every field, and have unique names.
 
-moto's are completed as they are made, keep a third of what they were asked for, and one replaces another of its name.
+moto's are completed as they are made, keep a third of what was requested, and one replaces another of its name.
 Nothing trains here: a test moves a job on, by `LocalAws.move_training_job`.
 
 Source: model botocore sagemaker StopTrainingJob
@@ -36,7 +36,7 @@ def install() -> None:
 
 
 class TrainingJob:
-    """One job, as it was asked for, and how it is."""
+    """One job, as requested, and its present state."""
 
     def __init__(self, requested: dict[str, Any], arn: str) -> None:
         """Start it."""
@@ -48,7 +48,7 @@ class TrainingJob:
         self.move("InProgress", "Starting", "")
 
     def move(self, status: str, secondary: str, reason: str) -> None:
-        """Let it be in another state, with what the service tells then."""
+        """Change its state, and the fields that the service returns in that state."""
         now = time()
         transitions: list[dict[str, Any]] = self.reported["SecondaryStatusTransitions"]
         if transitions:
@@ -73,7 +73,7 @@ class TrainingJob:
 
 
 def move_training_job(account: str, region: str, requested: dict[str, Any]) -> dict[str, Any]:
-    """Move the job `asked["name"]` on, and return what DescribeTrainingJob tells of it then."""
+    """Change the status of the job `requested["name"]`; returns DescribeTrainingJob's new answer."""
     from moto.sagemaker.models import sagemaker_backends
 
     job: Any = sagemaker_backends[account][region].training_jobs.get(requested["name"])
@@ -84,7 +84,7 @@ def move_training_job(account: str, region: str, requested: dict[str, Any]) -> d
 
 
 def refuse_training_jobs(requested: dict[str, Any]) -> None:
-    """Let CreateTrainingJob answer with the error `asked["code"]`, `asked["times"]` times; `made`: but make the job."""
+    """Let CreateTrainingJob fail `times` times with the error `code`; `made`: the job is created all the same."""
     _refusals.extend([requested] * requested["times"])
 
 
@@ -145,7 +145,7 @@ def _stop(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Tell of jobs, the newest first, by name, status and last change; without pages."""
+    """List jobs, the newest first, by name, status and last change; without pages."""
     part, status = params.get("NameContains", ""), params.get("StatusEquals")
     after = params.get("LastModifiedTimeAfter", 0)
     jobs = [

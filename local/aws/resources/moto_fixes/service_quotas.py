@@ -4,7 +4,7 @@ What an account has is what a test gives it (`LocalAws.give_account`). Other quo
 carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
 accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
 out from the name, and the same each time.
-A request for more is kept as PENDING: nobody answers it here. A quota of resources that moto counts is applied too.
+A request for more is kept as PENDING: it gets no answer here. A quota of resources that moto counts is applied too.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
 """
@@ -177,7 +177,7 @@ def _reported(response: Any, service: str, name: str, value: float) -> dict[str,
 
 
 def _usage_metric(name: str) -> dict[str, Any]:
-    """Return the metric that tells how much of a quota is in use; the names of its resources are our own words."""
+    """Return the metric for the used part of a quota; the names of its resources are our own words."""
     instance_type, _, use = name.partition(" for ")
     if not use.endswith(" usage") or use.startswith("cluster"):
         return {}

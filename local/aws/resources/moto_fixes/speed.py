@@ -2,7 +2,7 @@
 
 - The server lists moto's folder, and tries a few hundred patterns, twice for every request.
 - Each request has its class inspected for the names of its operations, and a line written for the log of its bucket.
-- EC2 makes 1,300 machine images in each region; here they are made when one is asked about.
+- EC2 makes 1,300 machine images in each region; here they are made at the first query.
 
 Source: emulation, speed alone
 """
@@ -50,7 +50,7 @@ def _log_where_requested(self: S3Backend, request: Any, bucket_name: str) -> Non
 
 
 def _load_no_images(self: AmiBackend) -> None:
-    """Wait until one is asked about."""
+    """Wait until the first query."""
 
 
 def _images(self: AmiBackend) -> dict[str, Any]:

@@ -111,4 +111,4 @@ def _file_systems(requested: dict[str, Any], settings: dict[str, Any], account: 
         if found is None:
             yield f"there is no file system {wanted}"
         elif not set(found.record["SubnetIds"]) & set(requested.get("SubnetIds", ())):
-            yield f"the file system {wanted} stands in none of the domain's subnets"
+            yield f"the file system {wanted} is in none of the domain's subnets"

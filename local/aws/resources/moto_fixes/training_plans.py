@@ -11,7 +11,7 @@ from moto.sagemaker.responses import SageMakerResponse
 from local.aws.resources.moto_fixes.json_api import Refused, install_operation
 
 _plans: dict[tuple[str, str, str], dict[str, Any]] = {}
-"""By account, region and name; as DescribeTrainingPlan tells them."""
+"""By account, region and name; as DescribeTrainingPlan returns them."""
 _TIMES = ("StartTime", "EndTime")
 
 

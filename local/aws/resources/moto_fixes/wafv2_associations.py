@@ -1,6 +1,6 @@
 """AWS WAF: what is associated exists, one web ACL a resource, none is deleted while in use, and logs have their name.
 
-moto associates anything with anything, several at once, deletes what is in use, and forgets what of requests is not to
+moto associates anything with anything, several together, deletes what is in use, and forgets what of requests is not to
 be logged.
 """
 

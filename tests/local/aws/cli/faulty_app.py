@@ -12,7 +12,7 @@ def faulty_app(app: cdk.App, fault: str = "") -> None:
     if fault == "unknown property":
         resource = bucket.node.default_child
         assert isinstance(resource, s3.CfnBucket)
-        resource.add_property_override("Colour", "red")
+        resource.add_property_override("Color", "red")
     policy = "NoSuchPolicy" if fault == "unknown policy" else "AmazonS3ReadOnlyAccess"
     iam.CfnRole(
         stack,

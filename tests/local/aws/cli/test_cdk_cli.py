@@ -82,7 +82,7 @@ def test_a_mistake_is_reported_with_the_constructs_path_before_anything_is_creat
     assert done.returncode == 1
     assert "Early validation failed" in done.stdout + done.stderr
     assert "Faulty/Data/Resource" in done.stdout + done.stderr
-    assert "unknown property Colour" in done.stdout + done.stderr
+    assert "unknown property Color" in done.stdout + done.stderr
     assert [event["ResourceType"] for event in cdk.aws.events("Faulty")] == ["AWS::CloudFormation::Stack"]
 
 

@@ -31,7 +31,7 @@ def no_one(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def nothing(requested: str) -> dict[str, Any]:
-    return {"asked": requested}
+    return {"requested": requested}
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_a_change_set_reports_what_changes_and_what_is_replaced(cloudformation: 
 
 
 def test_a_refused_template_makes_a_failed_change_set_with_events(cloudformation: Any) -> None:
-    wrong = {"Resources": {"A": {"Type": "Test::Thing", "Properties": {"Colour": "red"}}}}
+    wrong = {"Resources": {"A": {"Type": "Test::Thing", "Properties": {"Color": "red"}}}}
     cloudformation.create_change_set(
         StackName="S", ChangeSetName="cs", ChangeSetType="CREATE", TemplateBody=json.dumps(wrong)
     )
@@ -204,7 +204,7 @@ def test_a_refused_template_makes_a_failed_change_set_with_events(cloudformation
     assert "AWS::EarlyValidation" in found["StatusReason"]
     events = cloudformation.describe_events(StackName="S", ChangeSetName="cs")["OperationEvents"]
     assert [(item["LogicalResourceId"], item["ValidationStatusReason"], item["ValidationPath"]) for item in events] == [
-        ("A", "unknown property Colour", "/Resources/A/Properties")
+        ("A", "unknown property Color", "/Resources/A/Properties")
     ]
 
 

@@ -78,10 +78,10 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"Ref": "Nobody"}, "Ref to Nobody"),
-        ({"Fn::GetAtt": ["Nobody", "Arn"]}, "GetAtt of Nobody"),
-        ({"Fn::GetAtt": ["Thing", "Colour"]}, "has no attribute Colour; known are Arn, Value"),
-        ({"Fn::Sub": "${Thing.Colour}"}, "has no attribute Colour"),
+        ({"Ref": "Missing"}, "Ref to Missing"),
+        ({"Fn::GetAtt": ["Missing", "Arn"]}, "GetAtt of Missing"),
+        ({"Fn::GetAtt": ["Thing", "Color"]}, "has no attribute Color; known are Arn, Value"),
+        ({"Fn::Sub": "${Thing.Color}"}, "has no attribute Color"),
         ({"Fn::If": ["Maybe", 1, 2]}, "condition Maybe is not declared"),
         ({"Fn::Transform": {"Name": "AWS::Include"}}, "function Fn::Transform is not supported"),
         ({"Fn::Select": [3, ["a"]]}, "cannot select nonexistent value at index 3"),

@@ -76,23 +76,23 @@ def test_all_findings_are_reported_at_once(bench: Bench) -> None:
     said = bench.refusal(
         {
             "Resources": {
-                "A": {**THING, "DependsOn": "Gone", "Properties": {"Value": {"Ref": "Nobody"}}},
+                "A": {**THING, "DependsOn": "Gone", "Properties": {"Value": {"Ref": "Missing"}}},
                 "B": {**THING, "Condition": "Undeclared"},
             },
-            "Outputs": {"Out": {"Value": {"Fn::GetAtt": ["A", "Colour"]}}},
+            "Outputs": {"Out": {"Value": {"Fn::GetAtt": ["A", "Color"]}}},
         }
     )
     assert "4 problems" in said
-    for part in ("DependsOn names Gone", "Ref to Nobody", "condition Undeclared", "no attribute Colour"):
+    for part in ("DependsOn names Gone", "Ref to Missing", "condition Undeclared", "no attribute Color"):
         assert part in said
 
 
 def test_what_the_provider_does_not_know_is_refused(bench: Bench) -> None:
     said = bench.refusal(
-        {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Colour": "red"}}}}
+        {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Color": "red"}}}}
     )
     assert "/Resources/A/Properties (AWS::No::Such): unknown type" in said
-    assert "unknown property Colour" in said
+    assert "unknown property Color" in said
 
 
 def test_a_cycle_is_named(bench: Bench) -> None:

@@ -28,7 +28,7 @@ import boto3
 from answer import answer
 
 def handler(event, context):
-    print("asked to", event["RequestType"], context.function_name, context.get_remaining_time_in_millis() > 0)
+    print("requested", event["RequestType"], context.function_name, context.get_remaining_time_in_millis() > 0)
     given = event["ResourceProperties"]
     s3 = boto3.client("s3")
     if event["RequestType"] == "Delete":
@@ -114,7 +114,7 @@ def test_create_update_and_delete_really_run(deployer: Deployer, functions: Func
 def test_nothing_of_this_process_reaches_the_function(
     deployer: Deployer, functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_SECRET", "do not tell")
+    monkeypatch.setenv("MY_SECRET", "secret")
     source = (
         "import os\nfrom answer import answer\ndef handler(event, context):\n"
         "    answer(event, PhysicalResourceId='x', Data={'names': ','.join(os.environ)})"
@@ -156,7 +156,7 @@ def test_failures_are_reported_with_the_log(
 
 def test_a_bad_role_is_refused(deployer: Deployer, functions: Functions) -> None:
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
-        functions.make(COPIES, Role="arn:aws:iam::123456789012:role/Nobody")
+        functions.make(COPIES, Role="arn:aws:iam::123456789012:role/missing")
     foreign = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("ec2.amazonaws.com"))
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
         functions.make(COPIES, Role=foreign.attributes["Arn"])

@@ -62,7 +62,7 @@ def test_a_server_needs_its_cluster(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="DBClusterNotFound"):
         deployer.create(
             "AWS::RDS::DBInstance",
-            DBClusterIdentifier="nobody",
+            DBClusterIdentifier="missing",
             DBInstanceClass="db.serverless",
             Engine="aurora-mysql",
         )

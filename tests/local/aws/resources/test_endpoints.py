@@ -123,7 +123,7 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
 @pytest.mark.parametrize(
     ("change", "reported"),
     [
-        ({"ExecutionRoleArn": "arn:aws:iam::123456789012:role/nobody"}, "does not exist"),
+        ({"ExecutionRoleArn": "arn:aws:iam::123456789012:role/missing"}, "does not exist"),
         ({"PrimaryContainer": CONTAINER | {"Image": "docker.io/vllm/vllm-openai:v0.27.1"}}, "non-ECR image"),
         (
             {"PrimaryContainer": CONTAINER | {"Image": str(CONTAINER["Image"]).replace("us-west-2", "eu-west-1")}},

@@ -132,7 +132,7 @@ def test_a_log_groups_key_must_let_logs_use_it(deployer: Deployer) -> None:
     ("resource_type", "properties"),
     [
         ("AWS::CloudWatch::Alarm", ALARM),
-        ("AWS::SNS::Topic", {"TopicName": "told"}),
+        ("AWS::SNS::Topic", {"TopicName": "reported"}),
         ("AWS::S3::Bucket", {"BucketName": "taken-already"}),
         ("AWS::Logs::LogGroup", {"LogGroupName": "taken"}),
         ("AWS::SSM::Parameter", {"Name": "/taken", "Type": "String", "Value": "v"}),

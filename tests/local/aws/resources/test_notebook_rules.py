@@ -15,7 +15,7 @@ TYPE = "AWS::SageMaker::NotebookInstance"
 @pytest.mark.parametrize(
     ("change", "reported"),
     [
-        ({"RoleArn": "arn:aws:iam::123456789012:role/nobody"}, "does not exist"),
+        ({"RoleArn": "arn:aws:iam::123456789012:role/missing"}, "does not exist"),
         ({"PlatformIdentifier": "notebook-al2-v3"}, "has reached its end"),
         ({"InstanceType": "ml.p3.2xlarge"}, "is not supported by notebook-al2023-v1"),
         ({"LifecycleConfigName": "others"}, "Could not find .*notebook-instance-lifecycle-config/others"),

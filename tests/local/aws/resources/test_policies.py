@@ -142,7 +142,7 @@ def test_a_function_its_version_and_who_may_call_it(deployer: Deployer) -> None:
     assert not deployer.provider.exists(kind, "small")
 
 
-def test_some_types_stand_for_nothing(deployer: Deployer) -> None:
+def test_some_types_create_nothing(deployer: Deployer) -> None:
     for kind in (
         "AWS::CDK::Metadata",
         "AWS::CloudFormation::WaitCondition",

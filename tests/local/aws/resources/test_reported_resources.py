@@ -16,7 +16,7 @@ def role(deployer: Deployer) -> str:
 
 
 def test_a_subscription_lives(deployer: Deployer) -> None:
-    topic = deployer.create("AWS::SNS::Topic", TopicName="told").physical_id
+    topic = deployer.create("AWS::SNS::Topic", TopicName="reported").physical_id
     given = {"TopicArn": topic, "Protocol": "email", "Endpoint": "oncall@example.com"}
     made = deployer.create("AWS::SNS::Subscription", **given)
     sns = deployer.client("sns")
@@ -43,7 +43,7 @@ def test_a_budgets_action_lives_and_needs_what_it_names(deployer: Deployer) -> N
         "ExecutionRoleArn": role(deployer),
         "Subscribers": [{"Type": "EMAIL", "Address": "finance@example.com"}],
     }
-    for wrong in ({"BudgetName": "none"}, {"ExecutionRoleArn": f"arn:aws:iam::{ACCOUNT}:role/nobody-there"}):
+    for wrong in ({"BudgetName": "none"}, {"ExecutionRoleArn": f"arn:aws:iam::{ACCOUNT}:role/missing-there"}):
         with pytest.raises(ResourceFailed, match="exist"):
             deployer.create("AWS::Budgets::BudgetsAction", **{**given, **wrong})
     made = deployer.create("AWS::Budgets::BudgetsAction", **given)

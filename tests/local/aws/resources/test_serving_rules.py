@@ -27,7 +27,7 @@ SERVICES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"LoadBalancers": [{"ContainerName": "chat", "ContainerPort": 8080}]}, "container chat does not exist"),
     ({"LoadBalancers": [{"ContainerName": "server", "ContainerPort": 80}]}, "did not have a container port 80"),
     ({"SchedulingStrategy": "DAEMON"}, "does not support a desired count"),
-    ({"TaskDefinition": "nobody"}, "Unable to describe task definition"),
+    ({"TaskDefinition": "missing"}, "Unable to describe task definition"),
 )
 
 

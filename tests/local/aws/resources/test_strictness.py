@@ -54,7 +54,7 @@ def test_intrinsic_functions_are_not_checked(provider: CatalogProvider) -> None:
 @pytest.mark.parametrize(
     ("resource_type", "properties", "message"),
     [
-        ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "Colour": "red"}, "unknown property Colour"),
+        ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "Color": "red"}, "unknown property Color"),
         ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "EnableDnsSupport": "perhaps"}, "EnableDnsSupport"),
         ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "VpcId": "vpc-1"}, "VpcId is read-only"),
         ("AWS::Logs::LogGroup", {"RetentionInDays": 8}, "8 is not one of"),

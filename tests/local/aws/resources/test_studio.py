@@ -121,7 +121,7 @@ def test_people_come_and_go_with_their_domain(deployer: Deployer, studio: Studio
     ("user", "reported"),
     [
         ({"SingleSignOnUserIdentifier": "UserName", "SingleSignOnUserValue": "a"}, "cannot be specified"),
-        ({"UserSettings": {"ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/nobody"}}, "does not exist"),
+        ({"UserSettings": {"ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/missing"}}, "does not exist"),
         ({"UserSettings": {"CustomPosixUserConfig": {"Uid": 1000, "Gid": 1001}}}, "10000"),
     ],
     ids=["identity with IAM", "no role", "uid"],
@@ -140,7 +140,7 @@ def test_what_the_service_refuses_of_a_domain(deployer: Deployer, studio: Studio
     for properties, reported in (
         (studio.having(SecurityGroups=[]), "SecurityGroups .* are required"),
         (studio.having(SecurityGroups=["sg-0123456789abcdef0"]), "does not exist"),
-        (studio.having(ExecutionRole=f"arn:aws:iam::{ACCOUNT}:role/nobody"), "does not exist"),
+        (studio.having(ExecutionRole=f"arn:aws:iam::{ACCOUNT}:role/missing"), "does not exist"),
         (studio.having(CustomFileSystemConfigs=[missing]), "there is no file system fs-0123456789abcdef0"),
         (studio.having(CodeEditorAppSettings={"LifecycleConfigArns": [arn]}), "for CodeEditor"),
         (studio.having(StudioWebPortal="DISABLED"), "needs StudioWebPortal"),

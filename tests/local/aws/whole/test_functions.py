@@ -17,7 +17,7 @@ def handler(event, context):
     if event.get("Records"):
         bodies = [json.loads(record["body"]) for record in event["Records"]]
         if any(body == "raise" for body in bodies):
-            raise RuntimeError("told to")
+            raise RuntimeError("as the test wants")
         bad = [record["messageId"] for record, body in zip(event["Records"], bodies) if body == "bad"]
         return {"batchItemFailures": [{"itemIdentifier": one} for one in bad]}
     if event.get("list"):
