@@ -78,7 +78,7 @@ def test_wrong_options_are_reported_with_a_code(given: list[str], cause: str, ca
     said = capsys.readouterr().err
     assert said.startswith("LFJ01: ")
     assert cause in said
-    assert "remedy: look at" in said
+    assert "remedy: see the options" in said
 
 
 def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -23,7 +23,9 @@ class SlicesReader:
         self._degree = int(found.record.degrees.get("tensor", 1))
         for name in self.files():
             if name not in found.record.files:
-                fail(Code.CONVERSION, f"{found.folder} has no {name}, but has tensor parallel {self._degree}")
+                fail(
+                    Code.CONVERSION, f"{found.folder} has no {name}, but its record has tensor parallel {self._degree}"
+                )
         self._open: Dict[str, Any] = {}
 
     def files(self) -> List[str]:

@@ -35,7 +35,7 @@ class DockerNode:
     """See `local.drill.nodes.node.Node`."""
 
     def __init__(self, plan: NodePlan, engine: Engine, image: str, container: str, network: str, gateway: str) -> None:
-        """Take what it is to be, the image, the container's name and its network; nothing is made yet."""
+        """The plan of the node, its image, container name and network; nothing is created yet."""
         self._plan = plan
         self._engine = engine
         self._image = image
@@ -162,7 +162,7 @@ class DockerNode:
         ).stdout.decode()
 
     def power_off(self) -> None:
-        """Lose the machine: first its network, then everything on it."""
+        """Simulate the loss of the machine: first disconnect it, then kill its processes."""
         self._engine.run("exec", self._container, "ip", "link", "set", "eth0", "down", check=False)
         self._engine.run("kill", self._container, check=False)
 

@@ -32,13 +32,13 @@ _HALT = signal.SIGRTMIN + 4
 _NAMESPACES = ("--cgroup", "--mount", "--uts", "--ipc", "--net", "--pid")
 _ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _CAPABILITIES = "--bounding-set=-sys_time,-sys_module,-sys_rawio"
-"""What not even root may do in a node: it would do it to the machine. Also in boot.sh."""
+"""Capabilities that root lacks in a node, because they would affect the machine. Also in boot.sh."""
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/slurm/bin:/opt/slurm/sbin",
     "HOME": "/root",
     "LANG": "C.UTF-8",
 }
-"""What commands run on a node get at least."""
+"""Minimum environment of commands on a node."""
 
 
 class UnshareNode:
@@ -47,7 +47,7 @@ class UnshareNode:
     def __init__(
         self, plan: NodePlan, layers: tuple[Path, ...], folder: Path, groups: ControlGroups, network: ClusterNetwork
     ) -> None:
-        """Take what it is to be, the image's layers, a folder of its own and the cluster's network; nothing is made."""
+        """The plan of the node, the image's layers, its folder and the cluster's network; nothing is created yet."""
         self._plan = plan
         self._layers = layers
         self._folder = folder
@@ -245,7 +245,7 @@ class UnshareNode:
         self._init = int((self._folder / "init").read_text())
 
     def _console(self) -> str:
-        return (self._folder / "console.log").read_text(errors="replace")[-2000:] or "it said nothing"
+        return (self._folder / "console.log").read_text(errors="replace")[-2000:] or "no output"
 
 
 def hardware_address(address: str) -> str:

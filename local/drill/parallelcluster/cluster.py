@@ -39,7 +39,7 @@ _AT_ONCE = 4
 _SECONDS = 120.0
 _NEURON_DRIVER = "2.25.4.0"
 _SCRATCH_SIZE = "8G"
-"""Of memory, of which it takes what is written to it: nodes ask for 5 GiB of room."""
+"""A file system in memory, which uses only the written size: nodes require 5 GiB of free space."""
 
 
 class ActionFailed(AssertionError):
@@ -76,7 +76,7 @@ class ParallelClusterDrill:
 
     @property
     def machines(self) -> dict[str, Machine]:
-        """All nodes that may ever be, by host name."""
+        """All possible nodes, by host name."""
         return {one.host_name: one for one in self.view.machines()}
 
     @property
@@ -131,8 +131,8 @@ class ParallelClusterDrill:
         self.slurm.wait_for_states(*static, state="idle", seconds=60)
 
     def start_for_a_job(self, *, seconds: float = 30) -> list[str]:
-        """Wait until slurmctld asks for nodes, start them as ParallelCluster does; return their names."""
-        until("slurmctld asks for a node", self._requested_for, seconds=seconds)
+        """Wait until slurmctld resumes nodes, start them as ParallelCluster does; return their names."""
+        until("slurmctld resumes a node", self._requested_for, seconds=seconds)
         names = self._requested_for()
         for name in names:
             machine = self.machines[name]
@@ -142,7 +142,7 @@ class ParallelClusterDrill:
         return names
 
     def _requested_for(self) -> list[str]:
-        """Return the names of nodes that slurmctld wants and that are not there."""
+        """Return the names of nodes that slurmctld resumed and that are not up."""
         return [name for name in self.head.read(RESUMED).split() if name not in self.nodes]
 
     def replace(self, *names: str) -> None:
@@ -153,7 +153,7 @@ class ParallelClusterDrill:
         self.run_actions(names)
 
     def update(self, view: ParallelClusterView) -> None:
-        """Take a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
+        """Apply a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
 
         Raises `ActionFailed`.
         """
@@ -161,7 +161,7 @@ class ParallelClusterDrill:
         self.run_actions((name for name in self.nodes if self.machines[name].kind != COMPUTE), UPDATED)
 
     def run_actions(self, names: Iterable[str], event: str = CONFIGURED) -> None:
-        """Run the actions of the nodes `names` side by side, and finish those nodes. Raises `ActionFailed`."""
+        """Run the actions of the nodes `names` in parallel, and finish those nodes. Raises `ActionFailed`."""
         runs = {name: self._start(name, event) for name in names}
         for name, run in runs.items():
             if run is not None and run.wait(_SECONDS) != 0:
@@ -179,7 +179,7 @@ class ParallelClusterDrill:
         """Return the action of `OnNodeConfigured` of the node. Raises `LookupError` if there is none."""
         found = self._platform.action(self.machines[name])
         if found is None:
-            raise LookupError(f"{name} runs nothing")
+            raise LookupError(f"{name} has no action OnNodeConfigured")
         return found
 
     def error(self, name: str) -> str:

@@ -1,7 +1,7 @@
 """A fresh node starts with an error: it reports the error, and after a fix the same script succeeds.
 
-What is wrong is made on the node alone, before its first start. None of it is seen in an exit code of the scripts that
-everybody copies.
+What is wrong is made on the node alone, before its first start. The exit codes of the public lifecycle scripts
+show none of these errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node does not notice by itself: its script never ends with 0 while it is so, and says what it is.
+"""Errors that a node does not detect by itself: its script never ends with 0 meanwhile, and reports them.
 
 Found in nodes that were made without the drill. Each is made on a healthy node, and the same script ends well once it
 is over.

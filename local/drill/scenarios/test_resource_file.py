@@ -1,4 +1,4 @@
-"""The platform's list of instances is late, old, half written or another cluster's: the node waits, or refuses."""
+"""The platform's list of instances is late, old, incomplete or another cluster's: the node waits, or fails."""
 
 import json
 from collections.abc import Generator

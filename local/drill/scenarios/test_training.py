@@ -1,4 +1,4 @@
-"""Jobs train by the batch files as they are published, lose nodes, and end as if nothing had been; then hand over.
+"""Jobs train with the published batch files, lose nodes, and end with the same result; then the model is exported.
 
 What they do without HyperPod's recovery is in `test_parallelcluster.py`.
 """

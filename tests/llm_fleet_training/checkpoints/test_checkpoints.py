@@ -171,7 +171,7 @@ def test_a_disk_that_is_really_full_leaves_the_last_one_whole(tmp_path: Path):
     assert "LFJ11" in done.stdout, done.stderr
     assert "No space left on device" in done.stdout
     assert done.stdout.splitlines()[-1] == "2"
-    assert "a checkpoint takes 195 KiB" in done.stderr, "and the next one is refused before it is written"
+    assert "a checkpoint needs 195 KiB" in done.stderr, "and the next one is refused before it is written"
 
 
 def test_a_file_system_that_is_really_read_only_is_reported_at_once(tmp_path: Path):

@@ -153,7 +153,7 @@ def test_a_model_that_is_not_whole_is_not_exported(
     assert _export(folder) == 3
     assert "is not a complete model: it does not exist" in capsys.readouterr().err
     assert _register(folder) == 3
-    assert "run the stages before this one" in capsys.readouterr().err
+    assert "run the previous stages first" in capsys.readouterr().err
 
 
 def test_servers_that_compile_themselves_get_the_plain_model(
@@ -183,7 +183,7 @@ def test_another_model_is_never_overwritten_unless_that_is_said(
     assert "UPDATE_ROLLBACK_FAILED" in said
     assert {path: path.read_bytes() for path in programs.bucket.rglob("*") if path.is_file()} == before
     assert _register(folder, "--plain", "--replace") == 0
-    assert "is overwritten in place: running tasks have read the old model" in capsys.readouterr().out
+    assert "is overwritten in place: running tasks keep the old model" in capsys.readouterr().out
     place = programs.bucket / "tiny"
     assert not (place / "model.pt").exists()
     assert (place / "model-00001-of-00002.safetensors").exists()

@@ -120,7 +120,7 @@ def test_a_run_that_was_stopped_goes_on_and_one_that_is_done_does_nothing(
     # Other data never takes the place of what a run was begun with.
     (data / "0.txt").write_text("something else")
     assert _tokenize(run, *words) == 3
-    assert f"LFJ35: {run}/tokens holds tokens of other data" in capsys.readouterr().err
+    assert f"LFJ35: {run}/tokens has tokens of other data" in capsys.readouterr().err
 
 
 def test_what_was_begun_with_other_data_is_begun_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -171,7 +171,7 @@ def test_of_several_broken_units_the_first_is_reported_by_every_number_of_proces
 ):
     data = put(tmp_path / "data", {"a.jsonl": GOOD, "b.jsonl": b"{}\n", "c.jsonl": b"[]\n"})
     assert _tokenize(run, "--data", str(data), "--processes", "2") == 3
-    assert f"LFJ35: {data}/b.jsonl:1: no field 'text'; there are none" in capsys.readouterr().err
+    assert f"LFJ35: {data}/b.jsonl:1: no field 'text'; its fields: none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_without_a_tokenizer(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "LFJ36: " in capsys.readouterr().err
     put(run / "weights", {"tokenizer.json": b"{}"})
     assert _tokenize(run, "--data", str(tmp_path / "a.txt")) == 3
-    assert "is no tokenizer" in capsys.readouterr().err
+    assert "is not a tokenizer" in capsys.readouterr().err
 
 
 def test_more_words_than_two_bytes_report_take_four(torch: object):

@@ -82,7 +82,7 @@ def test_four_processes_lose_one_and_end_with_the_loss_of_one_process(run: Run, 
     ended = run.train(**spread)
     assert ended.codes == [0] * 4, ended.said
     assert "resumes from step 2 " in ended.said
-    assert ".part is removed: it was left by an attempt that died" in ended.said
+    assert ".part is removed: a failed attempt left it" in ended.said
     assert run.result["parameters_sha256"] == expected
 
 

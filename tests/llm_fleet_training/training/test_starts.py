@@ -68,7 +68,7 @@ def test_tokens_of_another_model_or_cut_off_are_refused(run: Run):
     ended = run.train()
     assert "has 9000 bytes; 5000 tokens of uint16 are 10000 bytes" in ended.said
     (run.folder / "tokens/tokens.json").unlink()
-    assert "there are no tokens to train on" in run.train().said
+    assert "`tokenize` has not run" in run.train().said
 
 
 def test_compile_only_keeps_nothing_and_needs_no_tokens(run: Run):

@@ -263,5 +263,5 @@ def test_the_disk_is_looked_at_before(
         return SimpleNamespace(free=1000)
 
     monkeypatch.setattr("shutil.disk_usage", full)
-    assert "LFJ11: fetching owner/tiny of" in _refused(capsys, tmp_path / "weights")
+    assert "LFJ11: downloading owner/tiny of" in _refused(capsys, tmp_path / "weights")
     assert hub.fetched() == []

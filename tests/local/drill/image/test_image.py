@@ -120,7 +120,7 @@ def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: 
 
 
 def test_refuses_a_variant_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="no image 'rich': there are slurm, bare"):
+    with pytest.raises(ImageError, match="unknown image 'rich'; allowed: slurm, bare"):
         Images(tmp_path).provide("rich")
 
 
