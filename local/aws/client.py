@@ -1,4 +1,4 @@
-"""The emulation as a Python object: start it, deploy to it, ask it."""
+"""The emulation as a Python object: start it, deploy to it, query it."""
 
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -87,7 +87,7 @@ class LocalAws:
         return self._server.log if self._server else ""
 
     def client(self, service: str, region: str | None = None) -> Any:
-        """Return a boto3 client that may do everything; one each, for to make it takes longer than to ask."""
+        """Return a boto3 client with all permissions; cached, because creating it takes longer than a call."""
         wanted = (service, region or self.region)
         if wanted not in self._clients:
             self._clients[wanted] = self._client(*wanted, "testing", "testing", None)
@@ -117,7 +117,7 @@ class LocalAws:
             return json.loads(answer.read())
 
     def recorded(self) -> list[dict[str, Any]]:
-        """Return the resources that were checked and written down, but not created: nothing emulates them."""
+        """Return the resources that were checked and recorded, but not created: nothing emulates them."""
         return [
             {"stack": stack["name"], **resource}
             for stack in self.stacks()
@@ -174,7 +174,7 @@ class LocalAws:
     def move_training_job(
         self, name: str, status: str, *, secondary: str | None = None, reason: str = "", region: str | None = None
     ) -> dict[str, Any]:
-        """Let a training job be in another state: nothing trains here, so none moves by itself.
+        """Change the status of a training job: nothing trains here, so no status changes by itself.
 
         The service's event of it is put, too. `secondary`: default `status`. Returns the event's detail, which is what
         DescribeTrainingJob returns, with times in milliseconds. Raises `HTTPError` when there is no such job.
@@ -194,7 +194,7 @@ class LocalAws:
     def refuse_training_jobs(self, code: str, *, times: int = 1, made: bool = False) -> None:
         """Let the next `times` requests for a training job fail with an error of the service, e.g. `ResourceInUse`.
 
-        `made`: whether the job is there nevertheless, as when only the answer is lost.
+        `made`: whether the job is created all the same, as when only the response is lost.
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class ForkServer:
-    """The process that forks, as seen by those who want forks. It ends when they have all ended."""
+    """The process that forks, as its clients see it. It ends when all clients have ended."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
         """Start it: a program that calls `fork_for_each_request`."""

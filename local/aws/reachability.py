@@ -1,4 +1,4 @@
-"""Can one thing reach another, as far as security groups, routes and endpoints say? Read back by boto3."""
+"""Whether one resource can reach another, by security groups, routes and endpoints, read with boto3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Refuses calls before any service hears of them: a throttled account, expired credentials, a denied action."""
+"""Refuses calls before they reach a service: a throttled account, expired credentials, a denied action."""
 
 import json
 import re
@@ -42,7 +42,7 @@ class Answer:
 
 
 class RefusedCalls:
-    """What is to be refused. Safe from several threads."""
+    """The calls to refuse. Safe from several threads."""
 
     def __init__(self) -> None:
         """Refuse nothing yet."""

@@ -17,7 +17,7 @@ from local.aws.resources.services import let_sagemaker_fail_for_what_is_gone
 
 
 class Steering:
-    """Does what tests ask for in one account."""
+    """Handles the requests of tests for one account."""
 
     def __init__(self, account: str) -> None:
         """Steer what is in `account`."""

@@ -95,7 +95,7 @@ class AssemblyDeployer:
         return report
 
     def _can_be_skipped(self, stack: AssemblyStack, before: Any) -> bool:
-        """Return whether the CDK CLI would not even ask CloudFormation: nothing differs in what it sends.
+        """Return whether the CDK CLI would skip the stack: it would send nothing that differs.
 
         Source: code of the CDK CLI 2.1148.1, canSkipDeploy
         """

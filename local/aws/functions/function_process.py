@@ -1,4 +1,4 @@
-"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else."""
+"""Runs a Lambda function's code as a process of this machine, with no credentials but those of its role."""
 
 import io
 import json
@@ -99,7 +99,7 @@ class FunctionProcess:
         }
 
     def _credentials(self, role_arn: str, session: str, region: str) -> dict[str, str]:
-        """Assume the execution role, after asking IAM whether Lambda may.
+        """Assume the execution role, after IAM has checked that Lambda is allowed to.
 
         Source: assumption services-ask-who-trusts-a-role
         """

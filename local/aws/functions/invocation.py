@@ -1,4 +1,4 @@
-"""Runs a function when a test asks for it, as AWS would: with its role's rights and no others.
+"""Runs a function when a test calls it, as AWS would: with its role's IAM permissions only.
 
 Source: model botocore lambda Invoke
 """

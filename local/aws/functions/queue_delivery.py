@@ -61,7 +61,7 @@ def _record(message: dict[str, Any], queue_arn: str, region: str) -> dict[str, A
 
 
 def _failed(run: dict[str, Any], records: list[dict[str, Any]]) -> set[str]:
-    """Return the ids of what stays in the queue: all of a batch whose run raised, else what the handler reports."""
+    """Return the ids that stay in the queue: all of a batch whose run raised, else those that the handler reports."""
     if not run["ended_well"]:
         return {record["messageId"] for record in records}
     returned: dict[str, Any] = run["returned"] or {}

@@ -1,4 +1,4 @@
-"""What the emulated services say of the things that a configuration names: who is missing, and where the others are."""
+"""What the emulated services return for the resources that a configuration names: missing, or where they are."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from local.parallelcluster.account_context import AccountContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """A kind of thing that exists when a call about it succeeds."""
+    """A kind of resource that exists when a call for it succeeds."""
 
     keys: tuple[str, ...]
     call: tuple[str, str]
@@ -57,7 +57,7 @@ _KINDS = (
 
 
 def account_context(services: Services, region: str, configuration: Mapping[str, Any]) -> AccountContext:
-    """Ask the emulated services what a configuration's validators would ask AWS."""
+    """Query the emulated services for what a configuration's validators would query AWS for."""
     look = _Look(services, region)
     subnets = look.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
     missing = [
@@ -83,7 +83,7 @@ class _Look:
         self._region = region
 
     def ask(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer; `None` when the service refuses, as it does for what is not there."""
+        """Return the answer; `None` when the service refuses, as it does for a missing resource."""
         try:
             return self._services.call(service, self._region, operation, params)
         except ResourceFailed:

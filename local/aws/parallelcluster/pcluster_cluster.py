@@ -45,7 +45,7 @@ class PclusterCluster:
         return self._answered(self._update, request, NothingChanged)
 
     def delete(self, request: Request) -> None:
-        """Delete the cluster's stack, unless it is to be retained."""
+        """Delete the cluster's stack, unless it must be retained."""
         if request.properties.get("DeletionPolicy") == "Retain":
             return
         try:

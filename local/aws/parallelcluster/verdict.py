@@ -103,7 +103,7 @@ def _not_updatable(changes: Sequence[Change]) -> str:
 
 
 def _refuse_policies(configuration: Mapping[str, Any]) -> None:
-    """Refuse policies that the provider's function may not attach: the condition iam:PolicyARN of its role.
+    """Refuse policies that the provider's function is not allowed to attach: the condition iam:PolicyARN of its role.
 
     Source: document
     https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml

@@ -71,7 +71,7 @@ class ApiResource:
         self._delete(at)
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Ask the service whether the resource is there."""
+        """Return whether the service has the resource."""
         empty = Request(
             resource_type=self._spec.type, logical_id="", properties={}, stack_name="", stack_id="", region=region,
             account=account, physical_id=physical_id,

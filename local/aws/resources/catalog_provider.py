@@ -87,7 +87,7 @@ class CatalogProvider:
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Ask the service whether a resource is there, in its own region or, unknown, in all in use."""
+        """Return whether the service has a resource, in its region or, when that is unknown, in all regions in use."""
         home = self._home.get(physical_id)
         places = [home] if home else sorted(set(self._home.values()))
         if resource_type == CLUSTER_TYPE:

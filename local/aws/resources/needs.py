@@ -1,4 +1,4 @@
-"""What the real service asks before it creates or changes something and the emulated one does not; tables say it."""
+"""Checks before a creation or change that the real service makes and moto lacks; type tables list them."""
 
 from local.aws.resource_provider import NothingChanged, ResourceFailed
 from local.aws.resources.caller import make_call
@@ -15,7 +15,7 @@ def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
 
 
 def refuse_existing(at: Situation, found: object) -> None:
-    """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it.
+    """Raise `ResourceFailed` when the resource to create exists already: many emulated operations would overwrite it.
 
     Source: document
     https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html:
@@ -30,7 +30,7 @@ def _requested(need: Need, at: Situation, changed: frozenset[str]) -> bool:
         return False
     takes = need.call.takes if need.call else frozenset[str]()
     if takes and not takes & set(at.props):
-        return False  # there is nothing to ask about
+        return False  # there is nothing to query
     return not need.when or bool(search(need.when, at.words()))
 
 

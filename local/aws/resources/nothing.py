@@ -24,5 +24,5 @@ class Nothing:
         """Do nothing."""
 
     def exists(self, physical_id: str, region: str, account: str) -> bool:
-        """Nothing is always there."""
+        """A resource of these types always exists."""
         return True

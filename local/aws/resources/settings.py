@@ -12,7 +12,7 @@ from local.aws.resources.spec import Setting
 
 
 def apply_settings(at: Situation, changed: frozenset[str]) -> None:
-    """Make every setting's calls that the given (or changed) properties ask for."""
+    """Make every setting's calls that the given (or changed) properties require."""
     for setting in at.spec.settings:
         if not setting.triggers & changed or (setting.after_update and at.stage is Stage.CREATE):
             continue
@@ -27,7 +27,7 @@ def apply_settings(at: Situation, changed: frozenset[str]) -> None:
 
 
 def _as_it_was(at: Situation) -> contextlib.suppress:
-    """Taking back half an update, what never came cannot go, and what never went is there: both are right."""
+    """Rolling back half an update, a deletion can miss and a creation can collide: both are correct."""
     return contextlib.suppress(*((AlreadyThere, Gone) if at.request.restoring else ()))
 
 

@@ -19,7 +19,7 @@ class Mapped:
 
 
 def member_for(shape: Any, name: str, rename: Mapping[str, str] = _NO_RENAME) -> str | None:
-    """Return the member of a structure that a CloudFormation name means: the same name, whatever its case."""
+    """Return the member of a structure that a CloudFormation name means: the same name, ignoring case."""
     wanted = plain(rename.get(name, name))
     return next((member for member in shape.members if plain(member) == wanted), None)
 

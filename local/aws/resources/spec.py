@@ -19,7 +19,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class TableError(Exception):
-    """A table says something that has no meaning; a mistake of ours, not of the user."""
+    """A type table is invalid: an error in this emulation, not of the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The properties that the call takes by expression, or that its condition asks for."""
+        """The properties that the call takes by expression, or that its condition reads."""
         return self.takes | properties_in(f"${self.when}")
 
 

@@ -155,7 +155,7 @@ class Deployment:
 
     def _replace(self, existing: StackResource, properties: Mapping[str, Any]) -> None:
         if not self._rollback:
-            # What is replaced goes only when the update is over, and this one may never be.
+            # A replaced resource is deleted only at the end of the update, which this update may never reach.
             # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
             # Source: assumption cloudformation-replaces-nothing-without-rollback
             refusal = "Replacement type updates not supported on stack with disable-rollback."

@@ -131,7 +131,7 @@ class ResourceWork:
         return resource
 
     def _call(self, act: Callable[[Request], _Result], request: Request) -> _Result:
-        """Ask the provider; a mistake in it fails the resource like any refusal, with its last lines as the reason.
+        """Call the provider; an exception in it fails the resource like any refusal, with its last lines as the reason.
 
         Source: emulation, a mistake of the emulation's own
         """

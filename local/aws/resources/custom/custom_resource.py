@@ -21,7 +21,7 @@ _ECHOED = ("StackId", "RequestId", "LogicalResourceId")
 
 
 class CreationFailed(ResourceFailed):
-    """The function did not create; CloudFormation will ask it to delete `physical_id`."""
+    """The creation failed; CloudFormation will send a delete request for `physical_id`."""
 
     def __init__(self, why: str, physical_id: str) -> None:
         """Keep both."""
@@ -52,7 +52,7 @@ class CustomResource:
             raise ResourceFailed(f"{failure}{self._taken_back(request, failure.physical_id)}") from failure
 
     def update(self, request: Request) -> Created:
-        """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
+        """Run the function with `Update`; another physical id in the answer means that the old one must be deleted."""
         before = dict(request.old_properties or {})
         if before.get("ServiceToken") != request.properties.get("ServiceToken"):
             # Source: recorded cloudcomponents/cdk-constructs#197, text of the error (2023-03-16)
@@ -104,7 +104,7 @@ class CustomResource:
 
 
 def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
-    """Return the answer where it is one of success; refuse it otherwise.
+    """Return a successful answer; raise for any other.
 
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html: of StackId,
     RequestId and LogicalResourceId, "this response value should be copied verbatim from the request"

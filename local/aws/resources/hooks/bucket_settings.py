@@ -29,7 +29,7 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     result = dict(properties)
     if acl := result.get("AccessControl"):
         canned = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(acl)).lower()
-        # botocore's model does not know this one of the canned lists: the same, grant by grant
+        # botocore's model lacks this canned ACL: the same permissions, grant by grant
         result["AccessControl"] = {"Grant": _LOG_DELIVERY} if acl == "LogDeliveryWrite" else {"Canned": canned}
     if logging := result.get("LoggingConfiguration"):
         result["LoggingConfiguration"] = {

@@ -1,4 +1,4 @@
-"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems."""
+"""What must exist when a HyperPod cluster is created: network, role, lifecycle script, file systems."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _OWN_SLURM_FILE = "provisioning_parameters.json"
 
 
 def surrounding_problems(requested: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return what a cluster asks for that is not there.
+    """Return the missing resources that a cluster names.
 
     Source: assumption hyperpod-looks-at-surroundings
     """

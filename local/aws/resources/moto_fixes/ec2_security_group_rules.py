@@ -1,4 +1,4 @@
-"""A security group rule that exists already is refused in EC2's own words, whatever its description is.
+"""A security group rule that exists already is refused in EC2's own words, regardless of its description.
 
 moto compares descriptions of peers that are groups, so that the same rule with another description is a second one; it
 compares addresses of IPv4 and IPv6 one way only; and it does not name the rule.

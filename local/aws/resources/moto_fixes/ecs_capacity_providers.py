@@ -1,6 +1,6 @@
 """ECS capacity providers: those of Managed Instances, every setting, and what is in use.
 
-moto knows auto scaling groups only, forgets managed draining, and lets anything be deleted.
+moto supports auto scaling groups only, forgets managed draining, and lets anything be deleted.
 """
 
 from types import SimpleNamespace

@@ -1,6 +1,6 @@
 """Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
 
-moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
+moto lacks `jwt-validation`, accepts HTTPS without a certificate and a port twice, drops the control port of a target
 group, lets two balancers share a group, and still lists a balancer that no longer forwards to a group.
 """
 

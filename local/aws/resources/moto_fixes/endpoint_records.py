@@ -83,7 +83,7 @@ class Endpoint(_Record):
         return {one["VariantName"]: one["CurrentInstanceCount"] for one in self.production_variants}
 
     def deploy_with(self, requested: dict[str, Any]) -> None:
-        """Take the way of deploying that an update names; it is kept only when the update says so."""
+        """Set the deployment configuration of an update; it is kept only when the update requests that."""
         if "DeploymentConfig" in requested or not requested.get("RetainDeploymentConfig"):
             self._deployment = requested.get("DeploymentConfig")
 

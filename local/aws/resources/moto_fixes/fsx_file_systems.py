@@ -153,7 +153,7 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_capacity(record: dict[str, Any], after: int | None) -> None:
-    """Refuse to take storage away; OpenZFS takes a tenth more at least, and the Lustre type SCRATCH_1 never grows.
+    """Refuse to shrink storage; OpenZFS must grow by at least 10%, and the Lustre type SCRATCH_1 never grows.
 
     Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
     """

@@ -1,4 +1,4 @@
-"""Conditions of policies, of which the emulation knows no values: a permission counts without, a denial does not.
+"""Conditions of policies, whose values the emulation lacks: Allow applies without its condition, Deny does not apply.
 
 moto takes every condition that it has no values for as not met, and a permission whose condition is not met for a
 denial, which no other statement can lift. So a role could do nothing that a condition narrows. What a condition says is

@@ -1,6 +1,6 @@
 """FilterLogEvents heeds the streams' prefix, and patterns of several terms of which one must be there (`?a ?b`).
 
-moto gives every stream of the group whatever the prefix, and every event when a pattern is more than one word. Other
+moto gives every stream of the group for any prefix, and every event when a pattern is more than one word. Other
 forms of patterns (JSON, columns, regular expressions) are moto's business still.
 
 Source: model botocore logs FilterLogEvents

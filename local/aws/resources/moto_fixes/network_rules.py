@@ -1,4 +1,4 @@
-"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit."""
+"""Checks of services that put network interfaces into a VPC: whether the ids exist, what security groups permit."""
 
 import ipaddress
 from typing import Any

@@ -1,6 +1,6 @@
 """A bucket policy that denies requests without TLS lets loopback through.
 
-Everything here speaks plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
+All calls here are plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
 All other statements count as they are.
 
 Source: emulation, loopback speaks no TLS here

@@ -201,7 +201,7 @@ def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
 
 
 def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
-    """Refuse a name that is there already.
+    """Refuse a name that exists already.
 
     Source: recorded astronomer/astronomer-providers#1055, text of the error for models (2023-05-07)
     Source: recorded awslabs/spot-tagging-bot-for-digital-assets#2, text for configurations (2020-09-21)
@@ -212,13 +212,13 @@ def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) 
 
 
 def _named(kind: str, name: str, response: Any) -> str:
-    """Return how SageMaker names a thing in its errors."""
+    """Return the name that SageMaker's errors use for a kind of resource."""
     arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
     return f'{kind.replace("-config", " configuration")} "{arn}"'
 
 
 def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; who calls it names the source of each.
+    """Refuse for these problems; the caller names the source of each.
 
     Source: assumption service-error-texts
     """

@@ -51,7 +51,7 @@ class Record:
 
 
 def install() -> None:
-    """Replace moto's operations, and let the two kinds that it does not know have tags."""
+    """Replace moto's operations, and let the two kinds that it lacks have tags."""
     handlers: dict[str, Handler] = {
         "CreateNotebookInstance": _create,
         "DescribeNotebookInstance": _describe,
@@ -103,7 +103,7 @@ def _arn(response: Any, kind: str, name: str) -> str:
 
 
 def _refuse(problems: list[str]) -> None:
-    """Refuse for these problems; who calls it, or notebook_rules.py, names the source of each.
+    """Refuse for these problems; the caller, or notebook_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """

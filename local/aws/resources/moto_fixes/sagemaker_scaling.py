@@ -1,6 +1,6 @@
-"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all of it goes together.
+"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all are deleted together.
 
-moto registers what is not there, makes no alarms for endpoints, leaves the policies of a deregistered target and their
+moto registers missing variants, makes no alarms for endpoints, leaves the policies of a deregistered target and their
 alarms behind, and has another error code than the service for a target that is gone.
 """
 

@@ -1,6 +1,6 @@
 """Domains, user profiles and lifecycle configurations of Studio keep every field and follow the service's rules.
 
-moto knows domains alone, with ids of its own form, updates none, deletes one with people in it, and looks at neither
+moto has domains only, with ids of its own form, updates none, deletes one with user profiles, and looks at neither
 network, role nor file system.
 
 Source: model botocore sagemaker CreateDomain
@@ -107,7 +107,7 @@ def _find(response: Any, kind: str, name: str) -> Record:
 
 
 def _refuse(problems: list[str], code: str = _INVALID) -> None:
-    """Refuse for these problems; who calls it, or studio_rules.py, names the source of each.
+    """Refuse for these problems; the caller, or studio_rules.py, names the source of each.
 
     Source: assumption service-error-texts
     """
@@ -137,7 +137,7 @@ def _create_domain(response: Any, requested: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_home(response: Any, domain: Record) -> None:
-    """Put a mount target into each subnet. They stay when the domain goes: the file system is retained.
+    """Put a mount target into each subnet. They stay when the domain is deleted: the file system is retained.
 
     Source: assumption sagemaker-studio-refusals
     """

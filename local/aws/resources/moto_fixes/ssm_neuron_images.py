@@ -32,7 +32,7 @@ def _with_neuron(as_moto_does: Any) -> Any:
     def _check_loading_status(self: Any, key: str) -> None:
         as_moto_does(self, key)
         name = str(key or "")
-        plain: Any = super(ParameterDict, self)  # asking itself would begin here again
+        plain: Any = super(ParameterDict, self)  # a query to itself would recurse
         found = _RELEASE.fullmatch(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else None
         if found and not plain.__contains__(name):
             image = image_id(found[0].removesuffix("/image_id"), self.region_name)

@@ -1,7 +1,7 @@
 """State machines run: moto's interpreter evaluates them, and their calls reach this emulation as their own role.
 
 moto only records executions unless set to run them. Its interpreter signs calls with invalid keys, names errors
-of SageMaker and CloudWatch differently from Step Functions, hands the start time over as an object of Python, and
+of SageMaker and CloudWatch differently from Step Functions, passes the start time as a Python object, and
 gives every execution without a name the same one. Waits and back-offs take their time; `shorten_waits` cuts them.
 
 Source: model botocore stepfunctions CreateStateMachine

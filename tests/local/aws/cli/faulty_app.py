@@ -1,4 +1,4 @@
-"""A CDK app with one mistake, or without: then it deploys."""
+"""A CDK app with one error, or none: then it deploys."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam

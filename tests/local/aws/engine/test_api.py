@@ -1,4 +1,4 @@
-"""The query API, as boto3 understands it over HTTP."""
+"""The query API, as boto3 calls it over HTTP."""
 
 import json
 import time

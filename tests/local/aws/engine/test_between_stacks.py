@@ -1,4 +1,4 @@
-"""What stacks are to one another: exports, weak references, nesting."""
+"""Relations between stacks: exports, weak references, nesting."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every intrinsic function, by what a stack's outputs say."""
+"""Every intrinsic function, by the outputs of a stack."""
 
 import re
 from typing import Any
@@ -94,6 +94,6 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
         ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "makes 1 to 256 blocks, not 257"),
     ],
 )
-def test_a_mistake_is_reported_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
+def test_an_error_is_reported_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
     user = {"Type": "Test::Thing", "Properties": {"Value": value}}
     assert said in bench.refusal({**BASE, "Resources": {**BASE["Resources"], "User": user}})

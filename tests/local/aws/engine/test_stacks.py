@@ -214,7 +214,7 @@ def test_a_stacks_tags_reach_its_resources_and_changing_them_updates_all(bench: 
     assert bench.provider.tags["thing-1"]["team"] == "ml"
 
 
-def test_a_mistake_in_a_provider_fails_the_resource_and_is_reported(
+def test_an_exception_in_a_provider_fails_the_resource_and_is_reported(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:

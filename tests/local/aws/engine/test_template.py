@@ -72,7 +72,7 @@ def test_what_a_policy_would_have_waited_for_is_reported() -> None:
     assert notes_on_creation(None) == notes_on_update(None) == ()
 
 
-def test_all_findings_are_reported_at_once(bench: Bench) -> None:
+def test_all_findings_are_reported_together(bench: Bench) -> None:
     said = bench.refusal(
         {
             "Resources": {

@@ -1,4 +1,4 @@
-"""A cluster's life with the provider's are-in: made, read back, changed, refused, deleted."""
+"""A cluster's life cycle with the provider's stand-in: made, read back, changed, refused, deleted."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The provider's are-in refuses what AWS's provider refuses, and makes nothing then."""
+"""The provider's stand-in refuses what AWS's provider refuses, and creates nothing then."""
 
 from collections.abc import Callable
 from typing import Any

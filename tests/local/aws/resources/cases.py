@@ -1,4 +1,4 @@
-"""One life a type: how it is created, how the service reports of it, what an update changes."""
+"""One life cycle per type: how it is created, what the service reports, what an update changes."""
 
 import contextlib
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Case:
 
 
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
-    """All that S3 reports of a bucket's settings."""
+    """All that S3 reports about a bucket's settings."""
     lifecycle: Any = None
     with contextlib.suppress(client.exceptions.ClientError):
         lifecycle = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
@@ -64,7 +64,7 @@ def bucket_settings(client: Any, name: str) -> dict[str, Any]:
 
 
 def role(client: Any, name: str) -> dict[str, Any]:
-    """All that IAM reports of a role."""
+    """All that IAM reports about a role."""
     return client.get_role(RoleName=name)["Role"] | {
         "inline": {
             one: client.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"]
@@ -78,7 +78,7 @@ def role(client: Any, name: str) -> dict[str, Any]:
 
 
 def key(client: Any, key_id: str) -> dict[str, Any]:
-    """All that KMS reports of a key."""
+    """All that KMS reports about a key."""
     return client.describe_key(KeyId=key_id)["KeyMetadata"] | {
         "rotation": client.get_key_rotation_status(KeyId=key_id)["KeyRotationEnabled"],
         "policy": client.get_key_policy(KeyId=key_id, PolicyName="default")["Policy"],

@@ -1,4 +1,4 @@
-"""The lives of databases and what they are on."""
+"""The life cycles of databases and their dependencies."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.local.aws.resources.cases import Case
 
 
 def parameters(client: Any, name: str, kind: str) -> dict[str, Any]:
-    """All that RDS reports of a parameter group, with the parameters that someone has set."""
+    """All that RDS reports about a parameter group, with the parameters that someone has set."""
     describe = f"describe_db_{kind}parameter_groups"
     key = "DBClusterParameterGroupName" if kind else "DBParameterGroupName"
     (group,) = getattr(client, describe)(**{key: name})[key.removesuffix("Name") + "s"]
@@ -20,13 +20,13 @@ def tags(client: Any, arn: str) -> dict[str, str]:
 
 
 def cluster(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS reports of a cluster, with its tags."""
+    """All that RDS reports about a cluster, with its tags."""
     (found,) = client.describe_db_clusters(DBClusterIdentifier=name)["DBClusters"]
     return found | {"tags": tags(client, found["DBClusterArn"])}
 
 
 def instance(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS reports of an instance, with its tags."""
+    """All that RDS reports about an instance, with its tags."""
     (found,) = client.describe_db_instances(DBInstanceIdentifier=name)["DBInstances"]
     return found | {"tags": tags(client, found["DBInstanceArn"])}
 

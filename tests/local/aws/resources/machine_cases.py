@@ -1,4 +1,4 @@
-"""Lives of state machines and schedules."""
+"""Life cycles of state machines and schedules."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def make_schedule_role(deployer: Deployer) -> None:
 
 
 def make_role(deployer: Deployer) -> None:
-    """The role that the machine acts with: the service refuses one that it may not take."""
+    """The role that the machine acts with: the service refuses one that it cannot assume."""
     deployer.create("AWS::IAM::Role", RoleName="a-machine", AssumeRolePolicyDocument=trust("states.amazonaws.com"))
 
 

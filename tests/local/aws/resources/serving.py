@@ -1,4 +1,4 @@
-"""A service and all that it is on, of the shapes that an inference service has; each part made when requested."""
+"""A service and its dependencies, in the form of an inference service; each part is created on first use."""
 
 import base64
 from functools import cached_property

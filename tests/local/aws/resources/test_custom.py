@@ -232,7 +232,7 @@ def handler(event, context):
 """
 
 
-def test_a_failed_creation_is_requested_to_delete_as_a_rollback_asks(deployer: Deployer, functions: Functions) -> None:
+def test_a_failed_creation_gets_a_delete_request_as_in_a_rollback(deployer: Deployer, functions: Functions) -> None:
     token = functions.make(WILFUL)
     with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
         deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Refuse="Create")

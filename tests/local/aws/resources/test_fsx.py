@@ -16,7 +16,7 @@ def reported(deployer: Deployer, file_system_id: str) -> dict[str, Any]:
     return deployer.client("fsx").describe_file_systems(FileSystemIds=[file_system_id])["FileSystems"][0]
 
 
-def test_lustre_is_reported_as_it_was_requested_for(deployer: Deployer, network: Network) -> None:
+def test_lustre_is_reported_as_requested(deployer: Deployer, network: Network) -> None:
     key = deployer.create("AWS::KMS::Key", KeyPolicy={"Version": "2012-10-17", "Statement": []}).attributes["Arn"]
     metadata = {"Mode": "USER_PROVISIONED", "Iops": 6000}
     requested = network.lustre(EfaEnabled="true", MetadataConfiguration=metadata, DataCompressionType="LZ4")

@@ -72,7 +72,7 @@ def nodes(deployer: Deployer, group: str = "") -> list[str]:
     return [node["InstanceId"] for node in found if group in node["InstanceGroupName"]]
 
 
-def test_every_field_is_reported_as_it_was_requested_for(deployer: Deployer, fleet: Fleet) -> None:
+def test_every_field_is_reported_as_requested(deployer: Deployer, fleet: Fleet) -> None:
     requested = fleet.properties()
     requested["InstanceGroups"][1]["ThreadsPerCore"] = "2"  # a parameter's value arrives as text
     created = deployer.create(TYPE, **requested)

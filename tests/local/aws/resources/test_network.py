@@ -234,7 +234,7 @@ def test_a_rule_that_exists_is_refused(
     deployer.create(kind, **rule)
 
 
-def test_rules_of_addresses_are_reported_apart(deployer: Deployer, network: Network) -> None:
+def test_rules_of_addresses_are_distinguished(deployer: Deployer, network: Network) -> None:
     rule: dict[str, Any] = {"GroupId": network.group, "IpProtocol": "-1"}
     for peer in ({"CidrIp": "10.0.0.0/8"}, {"CidrIp": "10.0.0.0/9"}, {"CidrIpv6": "::/0"}):
         deployer.create("AWS::EC2::SecurityGroupIngress", **rule, **peer)

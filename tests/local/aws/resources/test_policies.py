@@ -60,7 +60,7 @@ def test_deny_without_tls_lets_loopback_in_and_other_denials_count(deployer: Dep
     assert not deployer.provider.exists("AWS::S3::BucketPolicy", "store")
 
 
-def test_bucket_logs_and_events_go_where_they_are_reported_to(deployer: Deployer) -> None:
+def test_bucket_logs_and_events_go_to_their_targets(deployer: Deployer) -> None:
     s3 = deployer.client("s3")
     ownership = {"Rules": [{"ObjectOwnership": "ObjectWriter"}]}
     deployer.create("AWS::S3::Bucket", BucketName="logs", AccessControl="LogDeliveryWrite", OwnershipControls=ownership)

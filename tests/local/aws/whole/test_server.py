@@ -43,7 +43,7 @@ def served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, 
     process.wait()
 
 
-def test_it_says_what_to_export_listens_on_loopback_only_and_stops_when_reported(
+def test_it_prints_what_to_export_listens_on_loopback_only_and_stops_on_request(
     served: tuple["subprocess.Popen[str]", dict[str, Any], Path],
 ) -> None:
     process, reported, ready = served
