@@ -17,18 +17,18 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     containers: list[dict[str, Any]] = properties.get("ContainerDefinitions", [])
     names = [str(one.get("Name")) for one in containers]
     volumes = [str(one.get("Name")) for one in properties.get("Volumes", [])]
-    reported = [f"container {name} is there twice" for name in sorted({one for one in names if names.count(one) > 1})]
+    problems = [f"container {name} is defined twice" for name in sorted({one for one in names if names.count(one) > 1})]
     for one in containers:
-        reported += [
+        problems += [
             f"{one['Name']} depends on {needed['ContainerName']}, which is no container of this task"
             for needed in one.get("DependsOn", ())
             if needed["ContainerName"] not in names
         ]
-        reported += [
+        problems += [
             f"{one['Name']} mounts {mount['SourceVolume']}, which is no volume of this task"
             for mount in one.get("MountPoints", ())
             if mount.get("SourceVolume") not in volumes
         ]
-    if reported:
-        raise ResourceFailed(f"{at.spec.type}: {'; '.join(reported)}")
+    if problems:
+        raise ResourceFailed(f"{at.spec.type}: {'; '.join(problems)}")
     return properties
