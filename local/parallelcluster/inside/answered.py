@@ -1,4 +1,4 @@
-"""Answers in moto's place what moto cannot: each with its reason. What exists is what the configuration names."""
+"""Answers calls that moto does not support, each with its reason. Resources in the configuration exist."""
 
 import base64
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Loads a configuration by ParallelCluster's own schema; what it says against it becomes a flat list."""
+"""Loads a configuration with ParallelCluster's schema; errors become a flat list."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -38,7 +38,7 @@ def _without_reservations() -> Iterator[None]:
 
 
 def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[str, str]]:
-    """Return what the schema says against a configuration, each with its path; nothing when it is good."""
+    """Return the schema's errors in a configuration, each with its path; empty when it is valid."""
     try:
         with _without_reservations():
             load(configuration, cluster_name)

@@ -6,7 +6,7 @@ from pcluster.config.config_patch import ConfigPatch
 
 
 class StandInCluster:
-    """What the policies ask of the deployed cluster."""
+    """The state of the deployed cluster that update policies query."""
 
     def __init__(self, *, fleet_stopped: bool, login_nodes_stopped: bool | list[str]) -> None:
         self.name = self.stack_name = "any"

@@ -1,4 +1,4 @@
-"""Runs ParallelCluster's own validators; AWS is answered by moto, where what a configuration names exists."""
+"""Runs ParallelCluster's validators; moto emulates AWS with the resources that a configuration names."""
 
 import inspect
 import os
@@ -45,7 +45,7 @@ def validate(configuration: dict[str, Any], cluster_name: str, account_context: 
 
 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
-    """Return what one validator says of arguments."""
+    """Return the messages of one validator for its arguments."""
     with answering({}, AccountContext(), _furnish({}, AccountContext())):
         return _reported(_validators()[validator]().execute(**validator_arguments))
 

@@ -1,4 +1,4 @@
-"""Puts into moto's EC2 what a configuration names: network, images, key pairs. Ids are the configuration's own."""
+"""Creates the EC2 resources of a configuration in moto: network, images, key pairs. Ids are the configuration's own."""
 
 from typing import Any
 

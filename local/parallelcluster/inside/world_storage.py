@@ -1,4 +1,4 @@
-"""Puts into moto's FSx, EFS and S3 what a configuration names. Ids are the configuration's own."""
+"""Creates the FSx, EFS and S3 resources of a configuration in moto. Ids are the configuration's own."""
 
 from dataclasses import dataclass
 from typing import Any

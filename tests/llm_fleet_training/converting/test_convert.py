@@ -161,7 +161,7 @@ def test_tied_weights_are_written_once(folder: Path):
     assert torch.equal(_loaded(folder).lm_head.weight, held["model.embed_tokens.weight"])
 
 
-def test_ropes_in_the_words_of_transformers_5_are_reported_to_4_as_well(folder: Path):
+def test_rope_parameters_of_transformers_5_are_also_written_for_4(folder: Path):
     rope = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
             "high_freq_factor": 4.0, "original_max_position_embeddings": 32}  # fmt: skip
     config = {key: value for key, value in CONFIG.items() if key != "rope_theta"} | {"rope_parameters": rope}

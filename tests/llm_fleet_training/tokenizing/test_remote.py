@@ -47,7 +47,7 @@ def test_a_data_set_of_the_hub(folder: Path, hub: StandInHub):
     assert hub.requested == []
 
 
-def test_a_data_set_that_is_none(folder: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]):
+def test_a_data_set_without_text_files(folder: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]):
     hub.files = {"data/train.parquet": b"PAR1"}
     assert _tokenize(folder, "owner/tiny") == 3
     assert "LFJ35: owner/tiny of " in (said := capsys.readouterr().err)

@@ -181,7 +181,7 @@ def test_of_several_broken_units_the_first_is_reported_by_every_number_of_proces
         ("weights", "weights has no text file"),
     ],
 )
-def test_data_that_is_nowhere(run: Path, capsys: pytest.CaptureFixture[str], given: str, said: str):
+def test_a_data_set_that_does_not_exist(run: Path, capsys: pytest.CaptureFixture[str], given: str, said: str):
     for path in (run / "weights").glob("*.json"):
         path.rename(path.with_suffix(".yaml"))
     given = str(run / given) if given == "weights" else given

@@ -119,7 +119,7 @@ def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: 
         Images(tmp_path / "images", lambda _: None).provide()
 
 
-def test_refuses_a_variant_that_there_is_not(tmp_path: Path) -> None:
+def test_refuses_an_unknown_variant(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="unknown image 'rich'; allowed: slurm, bare"):
         Images(tmp_path).provide("rich")
 

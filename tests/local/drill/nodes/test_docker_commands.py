@@ -141,5 +141,5 @@ def test_choosing_where_there_is_nothing_names_the_remedy(programs: Path, monkey
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingPrerequisite, match=r"start one, or run the drill as root on Linux"):
         choose.make_backend("auto")
-    with pytest.raises(MissingPrerequisite, match=r"unknown back end 'vm': there are auto, unshare, docker"):
+    with pytest.raises(MissingPrerequisite, match=r"unknown back end 'vm'; allowed: auto, unshare, docker"):
         choose.make_backend("vm")
