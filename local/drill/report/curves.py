@@ -37,7 +37,8 @@ def curves(training: Training) -> str:
     rows = [*training.undisturbed.rows, *training.disturbed.rows]
     losses = [row.loss for row in rows]
     steps = [row.step for row in rows]
-    scale = _Scale((min(steps), max(steps)), (min(losses) * 2 // 1 / 2, math.ceil(max(losses) * 2) / 2))
+    lowest = math.floor(min(losses) * 2) / 2  # codespell:ignore floor
+    scale = _Scale((min(steps), max(steps)), (lowest, math.ceil(max(losses) * 2) / 2))
     return (
         f'<svg class="timeline curves" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="the loss of both runs, step by step">{_axes(scale)}'
