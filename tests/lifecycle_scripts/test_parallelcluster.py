@@ -131,7 +131,7 @@ def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, p
     assert [call["region"] for call in calls] == [region, region]
 
 
-def test_a_node_that_was_not_reported_its_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
+def test_a_node_without_a_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
     (aws / "partition").write_text("aws-us-gov")
     (aws / "bin/curl").write_text(METADATA)
     (aws / "bin/curl").chmod(0o755)

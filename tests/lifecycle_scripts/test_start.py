@@ -133,7 +133,7 @@ def test_a_log_folder_that_cannot_be_made_is_reported(node: Node, tmp_path: Path
     assert "LFN30" in ended.err
 
 
-def test_the_package_wants_to_be_reported_its_hook(node: Node) -> None:
+def test_the_package_requires_a_hook(node: Node) -> None:
     ended = subprocess.run(
         [sys.executable, "-B", "-m", "llm_fleet_node"],
         cwd=node.bundle,

@@ -251,9 +251,7 @@ def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeyp
     assert "Permission denied" in report["message"]
 
 
-def test_the_agent_is_reported_its_cluster_and_keeps_tasks_from_the_hosts_credentials(
-    host: ThrowawayHost, booted: Boot
-):
+def test_the_agent_gets_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
     booted()
     reported = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
     assert reported["ECS_CLUSTER"] == "chat"

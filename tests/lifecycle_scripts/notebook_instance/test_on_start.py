@@ -22,7 +22,7 @@ TOOLS = Path(sys.executable).parent
 TIMER = "llm-fleet-auto-stop.timer"
 
 
-def test_a_fresh_instance_is_pinned_reported_its_bucket_and_watched(notebook: ThrowawayNotebook, script: str):
+def test_a_fresh_instance_gets_pins_its_bucket_and_the_auto_stop(notebook: ThrowawayNotebook, script: str):
     ended = notebook.start(script)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "ready; the instance is stopped when idle" in ended.stdout

@@ -280,7 +280,7 @@ def test_an_unmounted_file_system_is_reported(node: Node) -> None:
         refused(Code.HOME_UNFIT, action, node)
 
 
-def test_without_shared_storage_names_of_nodes_are_taken_at_first_monitoring(tmp_path: Path) -> None:
+def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(tmp_path: Path) -> None:
     lay_down(tmp_path)
     program(tmp_path, "ssh", SSH)
     node = make(tmp_path, users=[ALICE])
