@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_endpoint(command)
         command.set_defaults(run=_deploy if name == "deploy" else _destroy)
         if name == "destroy":
-            command.add_argument("--unprotect", action="store_true", help="take termination protection off first")
+            command.add_argument("--unprotect", action="store_true", help="turn off termination protection first")
     status = commands.add_parser("status", help="show the stacks and how real their resources are")
     _add_endpoint(status)
     status.set_defaults(run=_status)

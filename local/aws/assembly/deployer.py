@@ -50,7 +50,7 @@ class AssemblyDeployer:
     def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
         """Delete each stack, the last deployed first, and stop at the first that fails.
 
-        `unprotect`: take termination protection off first. By default a protected stack is refused, as `cdk destroy`
+        `unprotect`: turn off termination protection first. By default a protected stack is refused, as `cdk destroy`
         has no way around it.
         """
         reports: list[StackReport] = []

@@ -91,7 +91,7 @@ def _assets(assembly: Path, file: str, where: Mapping[str, str]) -> Iterator[Fil
         raise ValueError(f"{file} has container images; this emulation has no registry to push them to")
     for entry in manifest.get("files", {}).values():
         if "path" not in entry["source"]:
-            raise ValueError(f"{file} has an asset that a command makes; only files and directories are uploaded here")
+            raise ValueError(f"{file} has an asset that a command creates; only files and directories are uploaded")
         for destination in entry["destinations"].values():
             yield FileAsset(
                 path=assembly / entry["source"]["path"],

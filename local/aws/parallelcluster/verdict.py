@@ -66,7 +66,7 @@ class Decision:
         except OracleUnavailable as missing:
             raise Refused(f"STAND-IN: ParallelCluster's own code cannot run. {missing}") from missing
         except OracleFailed as failed:
-            raise Refused(f"ParallelCluster's own code fails over this: {failed.error}") from failed
+            raise Refused(f"ParallelCluster's own code fails with: {failed.error}") from failed
 
 
 def messages(findings: Sequence[Finding]) -> str:

@@ -109,11 +109,11 @@ class ApiResource:
 
     def _refuse_unserved(self, at: Situation, covered: frozenset[str]) -> None:
         if any(call.by_name for call in self._spec.create):
-            return  # creation itself refuses what it has no place for
+            return  # creation itself refuses what it does not support
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
             # Source: emulation, moto and the tables have no place for the property
-            raise ResourceFailed(f"{self._spec.type}: this emulation has no place for {', '.join(unserved)}")
+            raise ResourceFailed(f"{self._spec.type}: this emulation does not support {', '.join(unserved)}")
 
     def _refuse_existing(self, at: Situation) -> None:
         """A type whose id is in its properties may be there already; others get theirs from the service."""

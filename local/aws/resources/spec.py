@@ -145,7 +145,7 @@ class TypeSpec:
     recorded: Mapping[str, str]
     """Properties that no emulated API takes, each with the reason; reported in the notes."""
     update_only: frozenset[str]
-    """Properties that creation has no place for: they say how an update is made."""
+    """Properties that creation does not support: they say how an update is made."""
     replace: frozenset[str]
     """Paths of properties whose change replaces the resource although its schema does not say so."""
 

@@ -61,7 +61,7 @@ def _rule(rule: dict[str, Any], index: int) -> dict[str, Any]:
             _renamed(one, {"TransitionInDays": "Days", "TransitionDate": "Date"}) for one in transitions
         ]
     made |= _noncurrent(rest)
-    return made | rest  # what is left keeps its name: the mapping refuses what S3 has no place for
+    return made | rest  # what is left keeps its name: the mapping refuses what S3 does not support
 
 
 def _filter(rest: dict[str, Any]) -> dict[str, Any]:

@@ -20,12 +20,12 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     problems = [f"container {name} is defined twice" for name in sorted({one for one in names if names.count(one) > 1})]
     for one in containers:
         problems += [
-            f"{one['Name']} depends on {needed['ContainerName']}, which is no container of this task"
+            f"{one['Name']} depends on {needed['ContainerName']}, which is not a container of this task"
             for needed in one.get("DependsOn", ())
             if needed["ContainerName"] not in names
         ]
         problems += [
-            f"{one['Name']} mounts {mount['SourceVolume']}, which is no volume of this task"
+            f"{one['Name']} mounts {mount['SourceVolume']}, which is not a volume of this task"
             for mount in one.get("MountPoints", ())
             if mount.get("SourceVolume") not in volumes
         ]

@@ -119,4 +119,4 @@ def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
                 continue
             name = found.record.get("LustreConfiguration", {}).get("MountName")
             if "MountName" in mount and mount["MountName"] != name:
-                yield f"the file system {mount['DnsName']} is to be mounted as {name}, not as {mount['MountName']}"
+                yield f"the file system {mount['DnsName']} must be mounted as {name}, not as {mount['MountName']}"

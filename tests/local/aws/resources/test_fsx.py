@@ -118,7 +118,7 @@ def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None
     ("before", "after", "message"),
     [
         ({"EfaEnabled": True}, {"EfaEnabled": True, "PerUnitStorageThroughput": 500}, "cannot be modified"),
-        ({}, {"EfaEnabled": True}, "no place for LustreConfiguration.EfaEnabled"),
+        ({}, {"EfaEnabled": True}, "not accept LustreConfiguration.EfaEnabled"),
         (
             {"MetadataConfiguration": IOPS | {"Iops": 6000}},
             {"MetadataConfiguration": IOPS | {"Iops": 3000}},

@@ -143,7 +143,7 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     ({"TaskRoleArn": "arn:aws:iam::123456789012:role/none"}, "Role is not valid"),
     ({"Memory": "11000"}, "memory of the containers"),
-    ({"Volumes": []}, "mounts model, which is no volume"),
+    ({"Volumes": []}, "mounts model, which is not a volume"),
     (
         {
             "ContainerDefinitions": [
