@@ -35,7 +35,7 @@ def user(text: str) -> list[ChatCompletionUserMessageParam]:
 
 
 def numbers(last: int) -> str:
-    """What the are-ins answer to `count to <last>`."""
+    """What the stand-ins answer to `count to <last>`."""
     return "".join(f" {number}" for number in range(1, last + 1))
 
 

@@ -1,4 +1,4 @@
-"""Services as the constructs synthesize them, served on this machine by are-ins."""
+"""Services as the constructs synthesize them, served on this machine by stand-ins."""
 
 import json
 from collections.abc import Callable, Iterator

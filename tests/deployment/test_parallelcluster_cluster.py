@@ -1,6 +1,6 @@
 """The Trainium example on ParallelCluster: deployed by the real CDK CLI to a local emulation, changed and destroyed.
 
-One fleet lives once, in the fixture; each test looks at a part of that life. AWS's provider is a are-in there, which
+One fleet lives once, in the fixture; each test looks at a part of that life. AWS's provider is a stand-in there, which
 checks by ParallelCluster's own schema, validators and update policies.
 """
 

@@ -1,4 +1,4 @@
-"""The export, with optimum-neuron's command line and the Hub replaced by are-ins that write what the real ones do."""
+"""The export, with optimum-neuron's command line and the Hub replaced by stand-ins that write what the real ones do."""
 
 import inspect
 import json

@@ -1,4 +1,4 @@
-"""The neuron backend against are-ins that refuse undocumented calls and really slice, reduce and shard."""
+"""The neuron backend against stand-ins that refuse undocumented calls and really slice, reduce and shard."""
 
 import shutil
 from importlib import import_module

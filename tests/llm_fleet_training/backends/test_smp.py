@@ -1,4 +1,4 @@
-"""The smp backend against are-ins that refuse undocumented calls; configuration and collectives by themselves."""
+"""The smp backend against stand-ins that refuse undocumented calls; configuration and collectives by themselves."""
 
 import json
 import sys
@@ -165,7 +165,7 @@ def call(name: str) -> dict[str, Any]:
 def test_a_model_is_built_trained_saved_loaded_and_converted(
     model_folder: Path, tmp_path: Path, stand_ins: Any, tensor: int
 ):
-    """Degree 2 in one process: the are-in transforms nothing, so that the path of a transformed model is walked."""
+    """Degree 2 in one process: the stand-in transforms nothing, so that the path of a transformed model is walked."""
     settings = settings_of(model_folder, tensor_parallel=tensor, activation_checkpointing="full")
     backend = started(settings, stand_ins)
     layer = stand_ins.TransformerLayer if tensor > 1 else None

@@ -1,4 +1,4 @@
-"""The copy in S3: `checkpoint.json` last, failures reported, restored where the folder has none. `aws` is a are-in."""
+"""The copy in S3: `checkpoint.json` last, failures reported, restored where the folder has none. `aws` is a stand-in."""
 
 import json
 import shutil
@@ -47,7 +47,7 @@ else:
 
 @pytest.fixture
 def bucket(run: Run, tmp_path: Path) -> Path:
-    """Where the are-in keeps the bucket; the run mirrors to it."""
+    """Where the stand-in keeps the bucket; the run mirrors to it."""
     program = tmp_path / "bin/aws"
     program.parent.mkdir()
     (tmp_path / "s3").mkdir()

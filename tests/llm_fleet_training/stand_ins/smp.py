@@ -132,7 +132,7 @@ def init_empty_weights() -> Any:
 
 
 def install(monkeypatch: Any) -> None:
-    """Put the are-ins where the program imports them from."""
+    """Put the stand-ins where the program imports them from."""
     places = {
         "torch.sagemaker": {"init": init, "transform": transform, "state": STATE},
         "torch.sagemaker.delayed_param": {"DelayedParamIniter": DelayedParamIniter},

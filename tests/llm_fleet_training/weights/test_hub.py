@@ -1,4 +1,4 @@
-"""`download` from the Hub: a are-in on loopback, queried by the real huggingface_hub."""
+"""`download` from the Hub: a stand-in on loopback, queried by the real huggingface_hub."""
 
 import json
 import os

@@ -148,7 +148,7 @@ def test_nothing_of_this_process_reaches_the_function(
 def test_failures_are_reported_with_the_log(
     deployer: Deployer, functions: Functions, source: str, message: str
 ) -> None:
-    # What sleeps is queried twice, to create and to delete: each time all of its timeout passes.
+    # A resource that sleeps is called twice, to create and to delete: each time all of its timeout passes.
     token = functions.make(source, Timeout=1 if "timeout" in message else 20)
     with pytest.raises(ResourceFailed, match="(?s)" + message):
         deployer.create("Custom::Failing", ServiceToken=token)

@@ -1,4 +1,4 @@
-"""A deployed function runs when it is queried to, as its role; queues are handed to it as Lambda's pollers do."""
+"""A deployed function runs when it is invoked, with its role; queues invoke it as Lambda's pollers do."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What Docker and Podman are queried, by a are-in that is strict: a command it does not know fails."""
+"""Commands to Docker and Podman, with a strict stand-in: a command it does not know fails."""
 
 import json
 import os

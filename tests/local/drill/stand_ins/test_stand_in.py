@@ -1,4 +1,4 @@
-"""Every are-in says what it is, and what it was queried is reported by node, anyone who queried.
+"""Each stand-in describes itself, and records each of its calls by node and user.
 
 The nodes' Python is this machine's own 3.11, copied whole enough to run elsewhere; another one is refused.
 """

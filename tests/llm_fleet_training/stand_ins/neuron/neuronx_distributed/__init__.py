@@ -1,4 +1,4 @@
-"""A are-in of NxD Core's trainer: configuration, model, optimizer."""
+"""A stand-in of NxD Core's trainer: configuration, model, optimizer."""
 
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 from typing import Any

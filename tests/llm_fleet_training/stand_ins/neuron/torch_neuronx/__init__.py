@@ -1,1 +1,1 @@
-"""A are-in of torch-neuronx: that it is installed."""
+"""A stand-in of torch-neuronx: that it is installed."""

@@ -1,1 +1,1 @@
-"""Part of a are-in; see neuron/README.md."""
+"""Part of a stand-in; see neuron/README.md."""
