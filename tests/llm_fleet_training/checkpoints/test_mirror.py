@@ -1,4 +1,4 @@
-"""The copy in S3: `checkpoint.json` last, failures reported, restored where the folder has none. `aws` is a stand-in."""
+"""The copy in S3: `checkpoint.json` last, failures reported, restored when the folder is empty. `aws` is a stand-in."""
 
 import json
 import shutil
