@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from local.parallelcluster.account_context import AccountContext
 
+from local.parallelcluster.account_context import AccountContext
 from local.parallelcluster.answers import Finding
 from local.parallelcluster.client import Oracle
 from tests.local.parallelcluster.configurations import with_change, working

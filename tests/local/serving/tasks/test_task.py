@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, UnixConnector
-from local.serving.servers.account_context import AccountContext
 
 from local.serving.proxy.proxy import Proxy
 from local.serving.proxy.targets import Target
+from local.serving.servers.account_context import AccountContext
 from local.serving.tasks.images import kind_of_image
 from local.serving.tasks.stop_sequence import Stopped, stop_task
 from local.serving.tasks.task import Task
