@@ -104,7 +104,10 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
     return problem.under(*written)
 
 
+_FEW = 4
+"""So many choices are named in a remedy."""
 _OUT_OF_RANGE = re.compile(r"(.+) \(in (seconds|minutes|hours|GiB)\) (must be at (?:least|most)) (\d+)")
+_WITHOUT_UNIT = re.compile(r"\d+(?= to \d| or (?:more|less)|$)")
 _USUAL_REMEDY = re.compile(r"write (\d+), or another number in the range")
 _UNITS = {"seconds": SECONDS, "minutes": MINUTES, "hours": HOURS, "GiB": SIZE}
 
@@ -120,7 +123,7 @@ def in_units(problem: Problem) -> Problem:
         problem,
         message=f"{key} {fault} {text(int(limit))}",
         value=text(problem.value),
-        allowed=re.sub(r"\d+", lambda number: text(int(number[0])), problem.allowed),
+        allowed=_WITHOUT_UNIT.sub(lambda number: text(int(number[0])), problem.allowed),
         remedy=_USUAL_REMEDY.sub(lambda number: f"write `{text(int(number[1]))}`", problem.remedy),
     )
 
@@ -161,7 +164,8 @@ def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     choices = _choices(field_at(model, path) or field_at(model, path[:-1]))
     given = error["input"]
     holder = model_at(model, path[:-1]) or model_at(model, path[:-2]) or model
-    otherwise = f"write one of them, e.g. `{next(iter(choices), '')}`"
+    few = [f"`{choice}`" for choice in choices] if len(choices) <= _FEW else ["one of the allowed values"]
+    otherwise = f"write {' or '.join(few)}"
     remedy = holder.other_words.get(str(given)) or did_you_mean(str(given), choices, otherwise=otherwise)
     return Problem(
         code=Code.NOT_A_CHOICE,

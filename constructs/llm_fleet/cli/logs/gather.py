@@ -242,8 +242,8 @@ def _stored(clients: AwsClients, place: LogPlace) -> StoredReports | None:
 def _remark_without_result(gathered: Gathered, nodes: list[str]) -> None:
     if nodes:
         gathered.remarks.append(
-            f"neither CloudWatch nor a report has a start of {counted(len(nodes), 'node')}: {_listed(nodes)}; a node "
-            "may still be starting, or its group runs no lifecycle script"
+            f"no start of {counted(len(nodes), 'node')} was found in CloudWatch Logs or reports: {_listed(nodes)}; "
+            "a node may still be starting, or its group runs no lifecycle script"
         )
 
 

@@ -160,9 +160,9 @@ def nothing_shown(gathered: Gathered, requested: Requested, unknown: int) -> str
         return "no node has a known result of its start" if gathered.problems else "no node has started yet"
     what = f"ended with {requested.code}" if requested.code else "failed"
     if gathered.problems:
-        return f"no known start has {what}; not all nodes could be read"
+        return f"no start is known that has {what}; not all nodes could be read"
     if unknown:
-        return f"no known start has {what}; {counted(unknown, 'node')} without a result"
+        return f"no start is known that has {what}; {counted(unknown, 'node')} without a result"
     return f"no node's start {what}"
 
 

@@ -182,7 +182,7 @@ _NETWORK_COLUMNS = (
     Column(key="subnet", title="COMPUTE SUBNET"),
     Column(key="addresses", title="ADDRESSES USED", right=True),
     Column(key="needed", title="NEEDED", right=True),
-    Column(key="given", title="GIVEN", right=True),
+    Column(key="given", title="AVAILABLE", right=True),
     Column(key="interfaces", title="INTERFACES", right=True),
     Column(key="quota", title="OF QUOTA", right=True),
 )

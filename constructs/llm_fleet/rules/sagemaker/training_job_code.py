@@ -245,9 +245,7 @@ def _entry_point(source: SourceBundle) -> Iterator[Problem]:
         scripts = sorted(each for each in source.files if each.endswith((".py", ".sh")))
         yield _problem(
             f"the source folder does not contain {name}",
-            did_you_mean(
-                name, scripts, otherwise=f"write {scripts[0]!r}" if scripts else "add the script to the folder"
-            ),
+            did_you_mean(name, scripts, otherwise=f"create {name} in the folder, or write the path of your script"),
             name,
             ", ".join(scripts[:10]),
         )
