@@ -126,7 +126,7 @@ def test_what_cannot_be_had_is_reported_and_keeps_nothing_else_out(
     finally:
         aws.refuse_calls("AccessDeniedException", service="sagemaker", operation="ListClusterNodes", times=0)
     assert code == 3
-    assert "nodes.json is left out: your credentials may not make this call" in said
+    assert "nodes.json is left out: the AWS credentials do not allow this call" in said
     missing = {one["name"]: one["why"] for one in json.loads(files["manifest.json"])["missing"]}
     assert set(missing) == {"nodes.json", "starts.json, in part"}
     assert "cluster.json" in files

@@ -159,7 +159,7 @@ def test_every_verb_answers_for_it(life: Life):
     assert said["connect"].err == said["nodes"].err
     assert "this cluster has no log group" in said["logs"].err
     assert "nothing changes: it has this version and this image" in said["upgrade"].out
-    assert "nodes.json is left out: no instance of this cluster is in the region" in said["bundle"].err
+    assert "nodes.json is left out: the cluster has no instances in this Region" in said["bundle"].err
 
 
 def test_the_cdk_cli_deploys_it_and_again_changes_nothing(life: Life):

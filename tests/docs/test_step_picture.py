@@ -32,5 +32,5 @@ def test_a_circular_dependency_is_reported():
     steps = {name: step for name, step in every_step().items() if name in ("hosts", "clock")}
     steps["hosts"] = replace(steps["hosts"], needs=("clock",))
     steps["clock"] = replace(steps["clock"], needs=("hosts",))
-    with pytest.raises(ValueError, match="wait for one another: \\['clock', 'hosts'\\]"):
+    with pytest.raises(ValueError, match="wait for each other: \\['clock', 'hosts'\\]"):
         picture(steps)

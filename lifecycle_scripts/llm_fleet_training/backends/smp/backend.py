@@ -2,8 +2,8 @@
 
 API: SageMaker AI Developer Guide, model-parallel-use-api-v2, model-parallel-core-features-v2-*,
 distributed-model-parallel-v2-reference; what these leave out (clipping, contexts, the class of a transformed layer)
-follows AWS's adapter for NeMo (sagemaker-hyperpod-training-adapter-for-nemo). Not tested on a GPU:
-docs/training/smp.md.
+follows AWS's adapter for NeMo (sagemaker-hyperpod-training-adapter-for-nemo). Which parts run on CPUs
+only is listed in docs/training/smp.md.
 """
 
 # pyright: basic, reportMissingImports=false
